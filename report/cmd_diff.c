@@ -332,15 +332,28 @@ static int check_by(const struct diff *d, enum diff_measure by)
 	               diff_measure_name(by), n ? both : "nothing");
 }
 
+/* Of several files the one in doubt is named. */
+static int file_verdict(const struct profile *p)
+{
+	const char *input = p->meta.input ? p->meta.input : "?";
+	char why[1000];
+	int err = p->meta.truth ? 0 : report_verdict(p);
+
+	if (err != -SP_EDOUBT || strncmp(sp_error_text(), input, strlen(input)) == 0)
+		return err;
+	snprintf(why, sizeof(why), "%s", sp_error_text());
+	return sp_fail(SP_EDOUBT, "%.300s: %s", input, why);
+}
+
 /* A profile that is not to be trusted makes its side so. */
 static int verdict(const struct diff *d)
 {
 	int err = check_sources(d);
 
 	for (size_t i = 0; i < d->a.n && err == 0; i++)
-		err = d->a.profiles[i]->meta.truth ? 0 : report_verdict(d->a.profiles[i]);
+		err = file_verdict(d->a.profiles[i]);
 	for (size_t i = 0; i < d->b.n && err == 0; i++)
-		err = d->b.profiles[i]->meta.truth ? 0 : report_verdict(d->b.profiles[i]);
+		err = file_verdict(d->b.profiles[i]);
 	return err;
 }
 

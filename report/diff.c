@@ -517,8 +517,7 @@ static int make_total(struct diff *d)
 		        (struct diff_row){ .name = "all", .module = "", .file = "", .share = 1, .weight = 1 };
 		compare_said(d, a, b, &d->total);
 		for (int m = 0; m < DIFF_N_MEASURES; m++)
-			d->has[m] = !isnan(d->total.m[m].delta) || m == DIFF_EXEC;
-		d->has[DIFF_EXEC] = d->has[DIFF_INSN];
+			d->has[m] = !isnan(d->total.m[m].delta);
 		d->has[DIFF_OTHER] &= !d->has[DIFF_INSN] && !d->has[DIFF_CYC] && is_one_event(d);
 		leave_other(d, &d->total);
 	}
@@ -580,8 +579,11 @@ static int make_rows(struct diff *d, const struct unit_list *a, const struct uni
 	for (size_t i = 0; i < b->v.n && err == 0; i++)
 		if (b->v.v[i].other == UINT32_MAX)
 			err = make_row(d, NULL, &b->v.v[i], &d->rows[d->n_rows++]);
-	for (size_t i = 0; i < d->n_rows; i++)
+	d->has[DIFF_EXEC] = false;
+	for (size_t i = 0; i < d->n_rows; i++) {
 		set_share(d, &d->rows[i]);
+		d->has[DIFF_EXEC] |= d->has[DIFF_INSN] && !isnan(d->rows[i].m[DIFF_EXEC].delta);
+	}
 	diff_sort(d, (enum diff_measure)sort);
 	return err < 0 ? err : diff_words(d);
 }

@@ -179,7 +179,7 @@ static void fill_texts(const struct diff *d, const struct diff_row *r, enum diff
 	number_percent(n->change, 1, t->change);
 	/* What differs is not shown as 0.00%. */
 	if (n->change != 0 && fabs(n->change) < 0.00005)
-		snprintf(t->change, sizeof(t->change), "%+.1g%%", 100 * n->change);
+		strcpy(t->change, n->change > 0 ? "<+0.01%" : ">-0.01%");
 	number_percent(n->lo, 1, lo);
 	number_percent(n->hi, 1, hi);
 	snprintf(t->range, sizeof(t->range), isfinite(n->lo) ? "%s..%s" : "-", lo, hi);

@@ -127,7 +127,9 @@ check 'is no condition' one_line "as in 'instructions > 2%'"
 # What can't be compared.  An exact count has no cycles; a second program with its work in functions of its own.
 check 'equal exact counts are the same' sh -c '"$SKIDPROF" diff a1.truth a1.truth | grep -q " same " && ! "$SKIDPROF" diff a1.truth a1.truth | grep -q "can.t tell"'
 check 'a measure that a side lacks' status 1 "$SKIDPROF" diff a1.truth b1.truth --by cycles
-check 'what both have is said' one_line '--by cycles: not known on both sides; what both have: instructions, executions'
+check 'what both have is said' one_line '--by cycles: not known on both sides; what both have: instructions'
+check 'executions are not in such files either' status 1 "$SKIDPROF" diff a1.truth b1.truth --by executions
+check 'and have no column' sh -c '! "$SKIDPROF" diff a1.truth b1.truth | grep -q EXECUTED'
 cat >other.c <<'END'
 __attribute__((noipa)) unsigned elsewhere(unsigned n)
 {
