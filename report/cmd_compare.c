@@ -230,7 +230,7 @@ static int compare(const struct options *o, struct profile *p, struct truth *t)
 	if (err == 0)
 		err = rows(o, t, &c);
 	if (err == 0)
-		err = report_same_command(p, o->truth, t->cmdline, c.parts);
+		err = report_same_command(p, o->truth, t->cmdline);
 	if (err == 0) {
 		compare_finish(&c);
 		input_term(&o->input, &term);

@@ -279,7 +279,7 @@ static int apply_truth(const struct options *o, struct profile *p)
 	if (err == 0)
 		err = match_apply(p, t, o->truth, &o->input.correct.modules);
 	if (err == 0)
-		err = report_same_command(p, o->truth, t->cmdline, false);
+		err = report_same_command(p, o->truth, t->cmdline);
 	if (err == 0 && !p->meta.truth_rolled)
 		sp_note("%s: read as %s", o->truth, t->format);
 	truth_free(t);
@@ -423,7 +423,7 @@ int cmd_report(int argc, char **argv)
 		err = err < 0 ? err : closed;
 	}
 	if (err == 0)
-		err = report_verdict(p);
+		err = report_verdict_of(p, o.report.view == REPORT_WHY ? o.report.why : NULL);
 	profile_free(p);
 	return err;
 }

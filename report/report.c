@@ -513,6 +513,11 @@ enum { NAME_IN_VERDICT = 60 };
 
 int report_verdict(const struct profile *p)
 {
+	return report_verdict_of(p, NULL);
+}
+
+int report_verdict_of(const struct profile *p, const char *function)
+{
 	const struct profile_func *first = NULL;
 	double total = 0;
 	char name[4096], why[300];
@@ -535,14 +540,18 @@ int report_verdict(const struct profile *p)
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
 
-		if (f->status != PROFILE_UNRELIABLE || !profile_matters(p, &f->count, total))
+		if (f->status != PROFILE_UNRELIABLE || !profile_matters(p, &f->count, total) ||
+		    (function && !report_matches(f, function)))
 			continue;
 		n++;
 		if (!first || profile_weight(p, &f->count) > profile_weight(p, &first->count))
 			first = f;
 	}
-	if (!first && *p->meta.truth_why)
+	/* Shares of other work are no errors, whatever their functions are. */
+	if (*p->meta.truth_why && (!first || !p->meta.truth))
 		return sp_fail(SP_EDOUBT, "this profile is not to be trusted: %s", p->meta.truth_why);
+	if (!first && function)
+		return 0;
 	if (!first)
 		return sp_fail(SP_EDOUBT,
 		               "this profile is not to be trusted; --regions and --why FUNCTION tell why");

@@ -70,6 +70,8 @@ int report_print(const struct profile *p, const struct report_opts *o, const str
  * profile's `worst`), else 0.
  */
 int report_verdict(const struct profile *p);
+/* Where only functions of one name are shown. */
+int report_verdict_of(const struct profile *p, const char *function);
 
 /* ---- shared by the views ---- */
 

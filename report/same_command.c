@@ -29,7 +29,7 @@ static bool is_same(const char *recorded, const char *counted)
 	       ends_with(counted, report_command_base(recorded));
 }
 
-int report_same_command(struct profile *p, const char *truth, const char *counted, bool shares)
+int report_same_command(struct profile *p, const char *truth, const char *counted)
 {
 	const char *recorded = p->meta.cmdline;
 	char why[1400];
@@ -42,7 +42,6 @@ int report_same_command(struct profile *p, const char *truth, const char *counte
 	         "other counts%s%.500s",
 	         truth, counted, recorded, *p->meta.truth_why ? "; " : "", p->meta.truth_why);
 	p->meta.truth_why = profile_string(p, why);
-	if (!shares)
-		p->worst = PROFILE_UNRELIABLE;
+	p->worst = PROFILE_UNRELIABLE;
 	return p->meta.truth_why ? 0 : -SP_ENOMEM;
 }

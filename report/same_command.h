@@ -7,8 +7,8 @@
 
 /*
  * counted: the command of the counts at `truth`, "" where the file doesn't say.  Of other arguments meta.truth_why
- * says so, and p is not to be trusted; shares of a region are, for they may be the same of less work.  0, -SP_ENOMEM.
+ * says so, and p is not to be trusted.  0, -SP_ENOMEM.
  */
-int report_same_command(struct profile *p, const char *truth, const char *counted, bool shares);
+int report_same_command(struct profile *p, const char *truth, const char *counted);
 
 #endif

@@ -154,7 +154,7 @@ check 'and the other command line is told' has err "is of './app 2000000 1'"
 check 'in the header too' has out "# NOT THE SAME RUN? other.cg is of './app 2000000 1', the recording of './app $turns 2'"
 "$SKIDPROF" report -i app.data --truth other.cg --format json >out 2>err
 check 'and in JSON' json '"./app 2000000 1" in d["meta"]["truth_doubt"]'
-check 'shares are compared with it nevertheless' status 0 "$SKIDPROF" compare --truth other.cg app.data
+check 'shares are compared with it, but doubted' status 3 "$SKIDPROF" compare --truth other.cg app.data
 check 'and the first lines say of what it is' has out "# NOT THE SAME RUN? other.cg is of './app 2000000 1'"
 
 # Three loops in turns that are longer than a burst: bursts begin where time is spent, and b, with a division each, has 12% of
