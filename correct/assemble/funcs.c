@@ -154,9 +154,15 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		*why = all > 0 ? reason_text_outside : "";
 		return reason_status_outside;
 	}
-	if (unreliable.all > reason_limit_in_unreliable * all) {
+	/* A count is the sum of all its parts; a share is of one region, and that is the one of most of it. */
+	if (unreliable.all >
+	    (p->meta.relative ? reason_limit_in_unreliable_share : reason_limit_in_unreliable) * all) {
 		*why = *doubts_why(&unreliable) ? doubts_why(&unreliable) : reason_text_in_unreliable;
 		return reason_status_in_unreliable;
+	}
+	if (unreliable.all > reason_limit_partly_unreliable * all) {
+		*why = reason_text_partly_unreliable;
+		return reason_status_partly_unreliable;
 	}
 	if (all - in_region > reason_limit_partly_outside * all) {
 		*why = reason_text_partly_outside;
@@ -192,6 +198,15 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 	return isnan(count->hi) ? reason_status_no_interval : reason_status_wide;
 }
 
+/* Of a function that ran elsewhere too, the share of this region may be known nevertheless. */
+static bool is_told(const struct profile_func *f, int32_t region)
+{
+	const struct profile_count share = { .insn = f->part.share, .lo = f->part.lo, .hi = f->part.hi };
+
+	return f->status == PROFILE_FIXED || (f->part.region == region && isfinite(f->part.lo) &&
+	                                      profile_judge(PROFILE_FIXED, &share) == PROFILE_FIXED);
+}
+
 /*
  * The total of a region is always known; whether the region is depends on where in it the total went: it is weak where
  * fixed functions hold less than half of it.
@@ -208,10 +223,12 @@ static void judge_regions(struct profile *p)
 		if (insn->region < 0)
 			continue;
 		all[insn->region] += weight;
-		fixed[insn->region] += p->funcs[insn->func].status == PROFILE_FIXED ? weight : 0;
+		fixed[insn->region] += is_told(&p->funcs[insn->func], insn->region) ? weight : 0;
 	}
 	for (size_t r = 0; r < p->n_regions; r++)
+		/* Of one flow all shares are known. */
 		if (p->regions[r].status == PROFILE_FIXED &&
+		    !(p->meta.relative && p->regions[r].n_free == 1) &&
 		    fixed[r] < reason_limit_functions_open * all[r]) {
 			p->regions[r].status = reason_status_functions_open;
 			p->regions[r].why = reason_text_functions_open;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "correct/assemble/assemble_impl.h"
+#include "correct/judge/reasons.h"
 
 enum { REGIONS = 12, INSNS = 2 * REGIONS };
 
@@ -77,8 +78,8 @@ static void the_reason_is_that_of_most_of_it(void **state)
 	free(b);
 }
 
-/* A twentieth is too little to speak for all. */
-static void a_little_doubt_costs_nothing(void **state)
+/* A share is of the region that has most of it: what little is elsewhere costs the rest of its trust; a count is of all parts. */
+static void doubt_counts_in_proportion(void **state)
 {
 	struct bench *b = make_bench();
 
@@ -86,10 +87,16 @@ static void a_little_doubt_costs_nothing(void **state)
 	for (int r = 1; r < REGIONS; r++)
 		b->regions[r].status = PROFILE_RAW;
 	assemble_funcs(&b->a);
+	assert_int_equal(b->func.status, PROFILE_WEAK);
+	assert_string_equal(b->func.why, reason_text_partly_unreliable);
+	b->p.meta.relative = false;
+	assemble_funcs(&b->a);
 	assert_int_equal(b->func.status, PROFILE_UNRELIABLE);
 	assert_string_equal(b->func.why, "a");
+	b->p.meta.relative = true;
 	b->insns[1].count.cyc = 1000;
 	assemble_funcs(&b->a);
+	assert_string_not_equal(b->func.why, reason_text_partly_unreliable);
 	assert_int_not_equal(b->func.status, PROFILE_UNRELIABLE);
 	free(b);
 }
@@ -98,7 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_reason_is_that_of_most_of_it),
-		cmocka_unit_test(a_little_doubt_costs_nothing),
+		cmocka_unit_test(doubt_counts_in_proportion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
