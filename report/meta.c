@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/number.h"
@@ -349,6 +350,27 @@ static void print_filter(const struct profile_meta *m, FILE *f)
 	fprintf(f, "# only %s: %s of %s samples\n", words, n, all);
 }
 
+/* Where most moments tell nothing, as many of a longer run do. */
+static void print_not_timed(const struct profile_meta *m, FILE *f)
+{
+	const double n = (double)m->n_timed, all = n + (double)m->n_not_timed;
+
+	if (m->n_not_timed > model->timed_missed * all)
+		fprintf(f,
+		        "instructions are not told: %.0f%% of the moments tell nothing, and over %.0f%% "
+		        "may be of another pace; a longer run does not mend that\n",
+		        100 * (1 - n / all), 100 * model->timed_missed);
+	else if (m->n_timed < PROFILE_MIN_BURSTS)
+		fprintf(f,
+		        "too few to tell instructions, which takes %d: %.0f%% of the moments tell "
+		        "them; record longer\n",
+		        PROFILE_MIN_BURSTS, 100 * n / all);
+	else
+		fputs("they don't tell the instructions of the whole program: too few of them are outside "
+		      "the loops that have paths of their own\n",
+		      f);
+}
+
 /* Instructions of the whole program where none were counted. */
 static void print_timed(const struct profile_meta *m, FILE *f)
 {
@@ -360,13 +382,7 @@ static void print_timed(const struct profile_meta *m, FILE *f)
 		fprintf(f, "# %ju timed path%s, and %ju moment%s at which none could be timed: ",
 		        (uintmax_t)m->n_timed, sp_plural(m->n_timed), (uintmax_t)m->n_not_timed,
 		        sp_plural(m->n_not_timed));
-		fputs(!m->n_timed ? "instructions are not told; record -v says why, and a longer run may not "
-		                    "help\n"
-		      : m->n_timed < PROFILE_MIN_BURSTS
-		              ? "too few to tell instructions; record longer, or more often "
-		                "(--timed-bursts=20)\n"
-		              : "they don't tell the instructions of the whole program; record -v says why\n",
-		      f);
+		print_not_timed(m, f);
 		return;
 	}
 	number_si(m->timed_insn, insn);
@@ -378,6 +394,14 @@ static void print_timed(const struct profile_meta *m, FILE *f)
 		fprintf(f, ", IPC %.2f (%.2f to %.2f)", m->timed_insn / m->timed_cyc,
 		        m->timed_lo / m->timed_cyc, m->timed_hi / m->timed_cyc);
 	fputc('\n', f);
+}
+
+static bool had_timed_paths(const struct profile_meta *m)
+{
+	for (size_t i = 0; i < m->n_events; i++)
+		if (is_timed_paths(&m->events[i]))
+			return true;
+	return m->n_timed + m->n_not_timed > 0;
 }
 
 /* What the columns are that the table has. */
@@ -394,9 +418,10 @@ static void print_relative(const struct profile_meta *m, const struct meta_colum
 	if (columns->parts)
 		fprintf(f, "# STATUS is of IN-REGION, a function's share of its region's instructions%s\n",
 		        columns->cpi ? "; CPI/REGION is its cycles per instruction over the region's" : "");
-	fprintf(f, "# %s'skidprof truth PROGRAM' counts instructions: report --truth FILE\n",
-	        m->n_timed + m->n_not_timed ? ""
-	                                    : "'record --timed-bursts auto' adds instructions and IPC.  ");
+	fprintf(f, "# 'skidprof truth PROGRAM' counts instructions: report --truth FILE%s\n",
+	        had_timed_paths(m) ? ""
+	                           : "; 'record --timed-bursts auto' tells them of some programs (record "
+	                             "says of how many moments)");
 }
 
 static void print_not_counted(const struct profile *p, const struct meta_columns *columns, FILE *f)

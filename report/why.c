@@ -85,8 +85,54 @@ static bool is_apart(const struct profile_region *r)
 	return r->why && strstr(r->why, reason_text_apart_in_time);
 }
 
+/* Is that the reason?  What comes before its numbers tells, or what comes after them. */
+static bool is_reason(const struct profile_region *r, const char *text)
+{
+	size_t n = strcspn(text, "%");
+
+	return r->why && (n ? strncmp(r->why, text, n) == 0 : strstr(r->why, strrchr(text, '%')) != NULL);
+}
+
+/* Is it known how much of the region the function is, whatever else is in doubt? */
+static bool is_share_told(const struct profile *p, const struct profile_func *func,
+                          const struct profile_region *r)
+{
+	const struct profile_part *part = &func->part;
+	const struct profile_count share = { .insn = part->share, .lo = part->lo, .hi = part->hi };
+
+	if (r->n_free == 1 && r->status == PROFILE_FIXED)
+		return true;
+	return part->region >= 0 && (size_t)part->region < p->n_regions && &p->regions[part->region] == r &&
+	       isfinite(part->lo) && profile_judge(PROFILE_FIXED, &share) == PROFILE_FIXED;
+}
+
+/* More bursts, or why these don't help. */
+static const char *advice_of_bursts(const struct profile *p, const struct profile_func *func,
+                                    const struct profile_region *r)
+{
+	if (is_reason(r, reason_text_no_budget))
+		return "a larger --budget (report).  " BY_TRUTH;
+	if (is_reason(r, reason_text_too_large_to_look))
+		return BY_TRUTH ".  More bursts don't help; branch records (record -b), where the processor "
+		                "has them ('skidprof doctor' tells), give averages";
+	if (is_reason(r, reason_text_few_samples))
+		return "a longer run, or a smaller period (-c).  " BY_TRUTH;
+	if (is_share_told(p, func, r))
+		return BY_TRUTH ".  More bursts don't help: its share of this region is known";
+	if (is_apart(r))
+		return p->meta.pace_timed || p->meta.n_timed + p->meta.n_not_timed ? BY_TRUTH
+		               ".  More bursts don't help"
+		                                                                   : BY_TRUTH
+		               ".  More bursts don't help; timed paths (record --timed-bursts auto, some ten "
+		               "seconds or longer) may tell how fast loops ran, and leave some of the doubt";
+	if (is_reason(r, reason_text_broken_stacks))
+		return BY_TRUTH ".  More bursts don't help: as many of them would lead through other code";
+	return "more bursts: a longer run, or a larger --burst-budget.  " BY_TRUTH;
+}
+
 /* A clock has neither branch records nor other events, and no skid; what timed paths tell is of them and of bursts. */
-static size_t advice_of_timed(const struct profile_region *r, bool weak, char out[][WHY_ADVICE_BYTES])
+static size_t advice_of_timed(const struct profile *p, const struct profile_func *func,
+                              const struct profile_region *r, bool weak, char out[][WHY_ADVICE_BYTES])
 {
 	size_t n = 0;
 
@@ -94,27 +140,20 @@ static size_t advice_of_timed(const struct profile_region *r, bool weak, char ou
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "more timed paths: a longer run, or more often (--timed-bursts RATE)");
 	if (weak)
-		snprintf(out[n++], WHY_ADVICE_BYTES, "%s",
-		         is_apart(r) ? BY_TRUTH ".  More bursts don't help"
-		                     : "more bursts: a longer run, or a larger --burst-budget.  " BY_TRUTH);
+		snprintf(out[n++], WHY_ADVICE_BYTES, "%s", advice_of_bursts(p, func, r));
 	return n;
 }
 
 /* Where instructions were not counted. */
-static size_t advice_without_counts(const struct profile *p, const struct profile_region *r, bool weak,
-                                    char out[][WHY_ADVICE_BYTES])
+static size_t advice_without_counts(const struct profile *p, const struct profile_func *func,
+                                    const struct profile_region *r, bool weak, char out[][WHY_ADVICE_BYTES])
 {
-	if (weak && is_apart(r))
-		snprintf(out[0], WHY_ADVICE_BYTES,
-		         BY_TRUTH
-		         ".  More bursts don't help; timed paths (record --timed-bursts auto, some ten "
-		         "seconds or longer) tell how fast loops ran, and leave some of the doubt");
-	else if (weak)
+	if (weak)
 		snprintf(out[0], WHY_ADVICE_BYTES, "%s",
-		         p->meta.branch_records
+		         p->meta.branch_records && !is_apart(r)
 		                 ? "more branch records: a longer run, or a smaller period (-c); and "
 		                   "instructions beside them (-e cycles,instructions)"
-		                 : "more bursts: a longer run, or a larger --burst-budget.  " BY_TRUTH);
+		                 : advice_of_bursts(p, func, r));
 	return weak;
 }
 
@@ -131,9 +170,9 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 	if (p->meta.truth)
 		return 0;
 	if (p->meta.relative)
-		return advice_without_counts(p, r, weak, out);
+		return advice_without_counts(p, func, r, weak, out);
 	if (report_by_clock(&p->meta))
-		return advice_of_timed(r, weak, out);
+		return advice_of_timed(p, func, r, weak, out);
 	missing_events(p, events, sizeof(events));
 	if (open && !p->meta.branch_records)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
@@ -248,7 +287,12 @@ static void print_share(const struct profile *p, const struct profile_part *part
 		fprintf(f, ", 90%% interval %s..%s\n", lo, hi);
 	else
 		fputs(": how far that may be off is not known\n", f);
-	if (isfinite(part->cpi_hi))
+	/* As in the table: what is not known to its own size is none. */
+	if (isfinite(part->cpi) && !((part->cpi_hi - part->cpi_lo) / 2 <= part->cpi))
+		fputs("  cycles of an instruction of it, over the region's mean: -, bursts tell too little "
+		      "of it\n",
+		      f);
+	else if (isfinite(part->cpi_hi))
 		fprintf(f,
 		        "  an instruction of it takes %.2f times the cycles of the region's mean, 90%% "
 		        "interval "
@@ -287,7 +331,10 @@ static void print_calls(const struct profile *p, const struct profile_func *func
 		return;
 	number_mean(c->own.cyc_lo, lo);
 	number_mean(c->own.cyc_hi, hi);
-	fprintf(f, "  cycles of a call: 90%% interval %s..%s", lo, isfinite(c->own.cyc_hi) ? hi : "");
+	fprintf(f,
+	        isfinite(c->own.cyc_hi) ? "  cycles of a call: 90%% interval %s..%s"
+	                                : "  cycles of a call: 90%% interval %s or more",
+	        lo, hi);
 	fprintf(f, "; IPC of a call %.2f\n", calls_ipc(p, func, &c->own));
 }
 
@@ -498,12 +545,14 @@ static void print_part(const struct profile *p, const struct profile_func *func,
                        FILE *f)
 {
 	const struct profile_region *r = part->region;
-	char name[NAME_BYTES], advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
+	char name[NAME_BYTES], at[32], advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
 	bool exact = r->evidence & PROFILE_BY_TRUTH;
 	size_t n;
 
 	text_safe(r->name ? r->name : "?", name, sizeof(name));
-	fprintf(f, "\n  region %s at 0x%" PRIx64 ": ", name, r->vaddr);
+	/* Of several by one name each has its address in it. */
+	snprintf(at, sizeof(at), " at 0x%" PRIx64, r->vaddr);
+	fprintf(f, "\n  region %s%s: ", name, strstr(name, at) ? "" : at);
 	print_region_status(func, r, f);
 	fprintf(f,
 	        "    a region is a hot loop with all it calls, corrected together; %zu instructions of the "

@@ -68,7 +68,9 @@ static void work_of(const struct work *w, size_t s, struct budget_cut *cut, doub
 	/* What is too large to be solved is refused at once, and what has too few samples. */
 	if (err == 0)
 		err = solve_judge_size(p, cut->usable, w->sums.paths);
-	*work_s = err < 0 ? 0 : budget_work_s((double)n_free, (double)p->n_blocks);
+	*work_s = err < 0 || w->scopes.v[s].region->n_untrimmed
+	                  ? 0
+	                  : budget_work_s((double)n_free, (double)p->n_blocks);
 }
 
 uint64_t budget_blocks(double budget_s)

@@ -83,6 +83,8 @@ void timed_paths_learn(struct timed_paths *t, const struct burst *b)
 		t->error = b->error;
 	if (b->timing == TIMING_CUT && b->replay_end < RP_N_ENDS)
 		t->n_end[b->replay_end]++;
+	if (b->timing == TIMING_LOST && b->replay_end < RP_N_ENDS)
+		t->n_lost_end[b->replay_end]++;
 	if (b->held_ns) {
 		t->account.held_ns += b->held_ns;
 		t->account.longest_ns =
@@ -118,6 +120,14 @@ int timed_paths_write(struct pd_writer *w, const struct burst *b, struct pd_reco
 	return err;
 }
 
+/* How a replay ends that does not come past where its thread was. */
+static const char *lost_words(uint32_t end)
+{
+	return end == RP_END_WHOLE  ? "the way led elsewhere: memory had changed that was not copied"
+	       : end == RP_END_TIME ? "the replay took too long"
+	                            : replayer_end_words(end);
+}
+
 static void say_causes(const struct timed_paths *t)
 {
 	sp_debug("timed paths: %ju done, %ju at no moment to do so, %ju without enough turns, %ju cut, %ju "
@@ -130,6 +140,9 @@ static void say_causes(const struct timed_paths *t)
 	for (uint32_t k = 0; k < RP_N_ENDS; k++)
 		if (t->n_end[k])
 			sp_debug("timed paths: %ju cut by %s", (uintmax_t)t->n_end[k], replayer_end_words(k));
+	for (uint32_t k = 0; k < RP_N_ENDS; k++)
+		if (t->n_lost_end[k])
+			sp_debug("timed paths: %ju lost: %s", (uintmax_t)t->n_lost_end[k], lost_words(k));
 }
 
 void timed_paths_say(const struct timed_paths *t, double cpu_ns)
@@ -140,9 +153,9 @@ void timed_paths_say(const struct timed_paths *t, double cpu_ns)
 	if (!(t->hz > 0))
 		return;
 	snprintf(why, sizeof(why),
-	         "; at %ju a system call came too soon, at %ju the replay lost its way or took too long "
-	         "(-v has all reasons)",
-	         (uintmax_t)n_cut, (uintmax_t)n_lost);
+	         "; at %ju a system call came too soon, at %ju the replay lost its way or took too long"
+	         "%s",
+	         (uintmax_t)n_cut, (uintmax_t)n_lost, sp_log_level() > 0 ? "" : " (-v has all reasons)");
 	say_causes(t);
 	if (t->n[TIMING_REFUSED])
 		sp_warn("%ju paths could not be timed: %s", (uintmax_t)t->n[TIMING_REFUSED],

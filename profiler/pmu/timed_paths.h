@@ -22,7 +22,7 @@ struct timed_paths {
 	/* Of its own, where a path counts as one branch: what programs are held up, and what replays take beside them. */
 	struct burst_account account, replays;
 	double hz; /* a second of the program's time; HUGE_VAL: as many as the budget allows; 0 = none */
-	uint64_t n[BURST_N_TIMINGS], n_end[RP_N_ENDS];
+	uint64_t n[BURST_N_TIMINGS], n_end[RP_N_ENDS], n_lost_end[RP_N_ENDS];
 	uint64_t insns, ns;
 	int error; /* the first errno of TIMING_REFUSED */
 };

@@ -501,6 +501,38 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	assert_null(strstr(advice[0], "more bursts"));
 	assert_non_null(strstr(advice[0], "--timed-bursts auto"));
 	assert_non_null(strstr(advice[0], "'skidprof truth' counts all instructions exactly"));
+	/* Nor where those that there are lead through other code, nor where a share is known already. */
+	assert_int_equal(
+	        why_advice(p, &p->funcs[1],
+	                   &(struct profile_region){
+	                           .status = PROFILE_WEAK,
+	                           .why = "14% of its branch records or bursts lead through code that is "
+	                                  "not part of it, and say little of what comes behind" },
+	                   advice),
+	        1);
+	assert_non_null(strstr(advice[0], "More bursts don't help"));
+	assert_int_equal(why_advice(p, &p->funcs[1],
+	                            &(struct profile_region){
+	                                    .status = PROFILE_FIXED, .n_free = 1, .n_rank = 1 },
+	                            advice),
+	                 1);
+	assert_non_null(strstr(advice[0], "share of this region is known"));
+	assert_int_equal(why_advice(p, &p->funcs[1],
+	                            &(struct profile_region){
+	                                    .status = PROFILE_UNRELIABLE,
+	                                    .why = "too large to be solved: 9 blocks, of which 5 "
+	                                           "have samples or are on record" },
+	                            advice),
+	                 1);
+	assert_null(strstr(advice[0], "more bursts"));
+	assert_non_null(strstr(advice[0], "branch records"));
+	assert_int_equal(why_advice(p, &p->funcs[1],
+	                            &(struct profile_region){
+	                                    .status = PROFILE_UNRELIABLE,
+	                                    .why = "not reached within --budget 1: a region" },
+	                            advice),
+	                 1);
+	assert_non_null(strstr(advice[0], "a larger --budget"));
 	/* Timed paths tell instructions by the clock: it can take neither other events nor branch records. */
 	p->meta.relative = false;
 	p->meta.pace = 2;
@@ -525,8 +557,30 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	text = text_of(p, &o, 0);
 	assert_non_null(strstr(text, "# clock, no PMU; "));
 	assert_non_null(strstr(text, "cycles are time x 2.00 GHz; 4,600 samples, 0 lost\n"));
-	assert_non_null(strstr(text, "'record --timed-bursts auto' adds instructions and IPC.  'skidprof "
-	                             "truth PROGRAM' counts instructions: report --truth FILE\n"));
+	assert_non_null(strstr(text,
+	                       "# 'skidprof truth PROGRAM' counts instructions: report --truth FILE; 'record "
+	                       "--timed-bursts auto' tells them of some programs "));
+	free(text);
+	/* Where most moments tell nothing nobody is sent for more of them, nor for longer. */
+	p->meta.n_timed = 10;
+	p->meta.n_not_timed = 10;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text,
+	                       "# 10 timed paths, and 10 moments at which none could be timed: instructions "
+	                       "are not told: 50% of the moments tell nothing"));
+	assert_null(strstr(text, "--timed-bursts"));
+	assert_null(strstr(text, "record longer"));
+	free(text);
+	p->meta.n_timed = 8;
+	p->meta.n_not_timed = 2;
+	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text,
+	                       "too few to tell instructions, which takes 10: 80% of the moments tell them; "
+	                       "record longer\n"));
+	assert_null(strstr(text, "--timed-bursts"));
+	free(text);
+	p->meta.n_timed = p->meta.n_not_timed = 0;
+	text = text_of(p, &o, 0);
 	assert_non_null(strstr(text, "IN-REGION 90% INTERVAL CPI/REGION"));
 	assert_non_null(strstr(text, "40.0% 39.0%..41.0%       1.64 loop (app.c:30) weak"));
 	assert_null(strstr(text, "IPC-RAW"));
