@@ -266,6 +266,8 @@ int view_calls(const struct profile *p, const struct report_opts *o, struct view
 		rows[n].full = report_name(f);
 		rows[n].module = f->module;
 		rows[n].status = judge(o->rollup ? f->rolled_status : f->status, c->n, c->lo, c->hi);
+		rows[n].status =
+		        judge(rows[n].status, rows[n].rate->insn, rows[n].rate->lo, rows[n].rate->hi);
 		n++;
 	}
 	if (!n_match && o->function) {

@@ -74,7 +74,10 @@ static void render(const struct column *c, const struct cell *cell, char out[CEL
 	case COLUMN_MEANS:
 		number_mean(cell->num, lo);
 		number_mean(cell->num2, hi);
-		snprintf(out, CELL_MAX, isfinite(cell->num) ? "%s..%s" : "-", lo, hi);
+		if (isinf(cell->num2) && isfinite(cell->num))
+			snprintf(out, CELL_MAX, "%s or more", lo);
+		else
+			snprintf(out, CELL_MAX, isfinite(cell->num) ? "%s..%s" : "-", lo, hi);
 		break;
 	case COLUMN_ADDR:
 		snprintf(out, CELL_MAX, "0x%jx", (uintmax_t)cell->addr);
