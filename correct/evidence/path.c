@@ -37,7 +37,6 @@ void path_stacks_fini(struct scope_stacks *r)
 	vec_fini(&r->stacks);
 	vec_fini(&r->pieces);
 	vec_fini(&r->marks);
-	free(r->moves);
 }
 
 uint32_t *path_known(struct path *s, int32_t scope, uint32_t pid, const uint64_t ip[3], bool over)

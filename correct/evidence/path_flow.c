@@ -70,7 +70,6 @@ static double mean_weight(const struct scope_stacks *r, const float *weight)
 /* How stacks are weighed. */
 enum weighing {
 	BY_CYCLES,
-	BY_NEWEST,
 	BY_INSNS, /* those by the same newest edge stand for their instructions, all alike */
 	AS_SEEN,  /* branches count as they come */
 };
@@ -122,19 +121,13 @@ static void weigh_by_insns(const struct path *s, const struct scope_stacks *r, s
 static void weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
                   float *weight)
 {
-	/* About half a stack each: 800 branches, past the reach of a skid. */
-	static const struct path_back far = { .rounds = 100 }, as_seen = { 0 };
-
-	switch (how) {
-	case BY_CYCLES:
+	if (how == BY_CYCLES)
 		path_weigh_by_cycles(s, r, weight);
-		break;
-	case BY_INSNS:
+	else if (how == BY_INSNS)
 		weigh_by_insns(s, r, n_edges, weight);
-		break;
-	default:
-		path_weigh_back(s, r, n_edges, how == BY_NEWEST ? &far : &as_seen, weight);
-	}
+	for (size_t i = 0; how == AS_SEEN && i < r->stacks.n; i++)
+		for (uint32_t k = 0; k < r->stacks.v[i].n_pieces; k++)
+			weight[r->stacks.v[i].piece0 + k] = (float)r->stacks.v[i].insn;
 }
 
 /*
@@ -372,35 +365,6 @@ static int make_estimates(const struct path *s, const struct scope_stacks *r, co
 	return err < 0 ? err : n > 0;
 }
 
-static bool has_totals(const struct equations *eqs)
-{
-	for (size_t i = 0; i < eqs->n; i++)
-		if (eqs->v[i].kind & PROFILE_BY_MIX)
-			return true;
-	return false;
-}
-
-/*
- * Samples land at slow places, and what comes before those is seen too often in stacks shorter than a lap.  Going back along
- * stacks (eq. 12) mends that, but not where loops hardly lead to one another.  What the two say differently of each edge is kept.
- */
-static int doubt_moments(const struct path *s, struct scope_stacks *r, const struct scope *of,
-                         const struct path_estimate *e)
-{
-	const struct plan back = { OF_RECORDS, BY_NEWEST };
-	struct path_estimate other = { 0 };
-	int err = estimate_of(s, r, &back, of, &other);
-
-	free(r->moves);
-	r->moves = err > 0 ? mem_calloc(of->space->n_edges + 1, sizeof(*r->moves)) : NULL;
-	for (size_t i = 0; err > 0 && i < of->space->n_free; i++)
-		other.mean[i] -= e->mean[i];
-	if (err > 0)
-		space_flow(of->space, other.mean, r->moves);
-	estimate_fini(&other);
-	return err < 0 ? err : 0;
-}
-
 /* The instructions of code that no burst went along, by what records say. */
 static double unseen_insn(const struct problem *p, const struct space *space,
                           const struct path_estimate *bursts, const struct path_estimate *records)
@@ -453,8 +417,6 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	if (count_of(r, OF_RECORDS))
 		err = has_records =
 		        make_estimates(s, r, &of, plan, plan_records(r, s->in.rec->relative, d, plan), e);
-	if (err > 0 && !n_bursts && !has_totals(out) && !path_has_cycles(r))
-		err = doubt_moments(s, r, &of, &e[0]);
 	if (err >= 0 && n_bursts)
 		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
 	if (err >= 0 && has_bursts && has_records) {

@@ -59,7 +59,6 @@ struct scope_stacks {
 	bool thin_bursts;              /* bursts are passed over as other stacks are */
 	uint64_t n_followed, n_broken; /* stacks, and those that end where no path of the scope goes on */
 	double away_insn; /* instructions in them from calls to returns, in code that is not the scope's */
-	double *moves; /* [E] executions, for what going back along them says otherwise; NULL: nothing, or counted events tell */
 };
 
 /* Counts between two samples of a thread. */

@@ -137,27 +137,6 @@ void path_level_stages(const struct path *s, struct scope_stacks *r, const struc
 	stages_fini(&st);
 }
 
-/* Moments that lean to what is slow (eq. 12): which of two ways to weigh them is right, nothing tells. */
-static void spread_moments(const struct scope_stacks *r, const struct problem *p, gsl_rng *rng,
-                           struct solution *out)
-{
-	double *moves = mem_calloc(p->n_blocks + 1, sizeof(*moves)),
-	       *more = mem_calloc(out->n_draws + 1, sizeof(*more));
-
-	to_blocks(p, r->moves, moves);
-	for (size_t i = 0; i < out->n_draws; i++)
-		more[i] = gsl_ran_gaussian(rng, 1);
-	for (size_t b = 0; b < p->n_blocks; b++) {
-		const double mean = solution_mean(out, p->n_blocks, b);
-
-		for (size_t i = 0; i < out->n_draws; i++)
-			out->draws[i * p->n_blocks + b] += (float)(more[i] * moves[b]);
-		solution_keep_positive(out, p->n_blocks, b, mean);
-	}
-	free(moves);
-	free(more);
-}
-
 static void spread_stages(const struct path *s, const struct scope_stacks *r, const struct problem *p,
                           gsl_rng *rng, struct solution *out)
 {
@@ -191,13 +170,10 @@ void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, st
 	const struct scope_stacks *r = &s->scopes[scope];
 	gsl_rng *rng;
 
-	if (!out->n_draws || (!r->moves && (!p->relative || (p->pace > 0 && !p->pace_timed) || !r->stacks.n)))
+	if (!out->n_draws || !p->relative || (p->pace > 0 && !p->pace_timed) || !r->stacks.n)
 		return;
 	rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 	gsl_rng_set(rng, seed);
-	if (r->moves)
-		spread_moments(r, p, rng, out);
-	else
-		spread_stages(s, r, p, rng, out);
+	spread_stages(s, r, p, rng, out);
 	gsl_rng_free(rng);
 }

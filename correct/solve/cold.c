@@ -28,27 +28,10 @@ static double samples_in(const struct problem *p, const struct problem_block *b)
 	return samples_of(p, insn, cyc);
 }
 
-/* Each block of a function that has samples has all of them.  Returns how many blocks have none. */
-static size_t sum_by_function(const struct problem *p, double *n)
-{
-	double *sum = mem_calloc(p->graph->n_funcs + 1, sizeof(*sum));
-	size_t n_cold = 0;
-
-	for (size_t b = 0; b < p->n_blocks; b++)
-		sum[p->graph->blocks[p->blocks[b].graph_block].func] += n[b];
-	for (size_t b = 0; b < p->n_blocks; b++) {
-		n[b] = sum[p->graph->blocks[p->blocks[b].graph_block].func];
-		n_cold += !(n[b] > 0);
-	}
-	free(sum);
-	return n_cold;
-}
-
 /* Which blocks are to be kept, where some may be left out. */
 static bool find_warm(const struct problem *p, const uint8_t *on_record, size_t n_free, bool *warm)
 {
 	double *n = mem_calloc(p->n_blocks + 1, sizeof(*n)), n_samples = 0;
-	bool some = true;
 
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		n[b] = samples_in(p, &p->blocks[b]);
@@ -57,13 +40,11 @@ static bool find_warm(const struct problem *p, const uint8_t *on_record, size_t 
 		if (on_record && on_record[p->blocks[b].graph_block])
 			n[b] = fmax(n[b], 1);
 	}
-	if (n_free <= model->cold_flows)
-		some = sum_by_function(p, n) > 0;
 	for (size_t b = 0; b < p->n_blocks; b++)
 		warm[b] = n[b] > 0;
 	free(n);
 	/* One of few samples is not as good as none. */
-	return some && n_samples * model->least >= 1;
+	return n_free > model->cold_flows && n_samples * model->least >= 1;
 }
 
 int cold_cut(const struct problem *p, bool ran, const uint8_t *on_record, bool *usable, double *f,

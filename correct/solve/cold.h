@@ -10,8 +10,6 @@
 /*
  * A scope may be all code that its loops could reach: hundreds of ways of which only samples and branch records tell which ran.
  * Blocks without any of many samples, and on no record, are left out.
- * In a small scope it is functions without any: with skid, samples are even in time, so what is never seen takes next to none of it,
- * and the mean of its flows, which are not negative, is above what it ran.
  *
  * ran        the scope is of what branch records say ran, and stays whole
  * on_record  by blocks of the graph; NULL: nothing is

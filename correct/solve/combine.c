@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From solutions of scopes to those of regions: executions of a block are added up over the scopes it is in. */
-#include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/infer/cost.h"
 #include "correct/model/effort.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/mem.h"
@@ -53,49 +51,9 @@ static size_t stride_of(size_t n)
 	return n % 7 ? 7 : n % 11 ? 11 : n % 13 ? 13 : 17;
 }
 
-/*
- * eq. 19: scopes that are apart in time are stages of their region.  More instructions of one take the place of all others',
- * for their sum is what the region's time stands for.
- */
-struct stages {
-	gsl_rng *rng;
-	double *pace; /* [draws] of one stage, over the one that its time stands for */
-	double *insn; /* [draws] that all stages ran, were these 1 ... */
-	double *mean; /* [B] ... and executions, in the mean */
-};
-
-static void stages_init(struct stages *st, unsigned long seed, size_t n_draws, size_t n_blocks)
-{
-	st->rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
-	gsl_rng_set(st->rng, seed);
-	st->pace = mem_calloc(2 * n_draws + n_blocks + 1, sizeof(double));
-	st->insn = st->pace + n_draws;
-	st->mean = st->insn + n_draws;
-}
-
-static void stages_draw(struct stages *st, const struct problem *scope, const struct solution *from,
-                        size_t n_draws)
-{
-	double *insn = mem_calloc(scope->n_blocks + 1, sizeof(*insn));
-
-	for (size_t b = 0; b < scope->n_blocks; b++)
-		insn[b] = drawn_in(from, scope, b);
-	cost_draw_paces(cost_pace_sd(scope, insn), st->rng, n_draws, st->pace);
-	free(insn);
-}
-
-/* Each draw comes to the region's instructions again, and each block to its mean. */
-static void stages_finish(struct stages *st, const struct problem *region, struct solution *to)
-{
-	solution_fit(to, region, st->mean, st->insn);
-	gsl_rng_free(st->rng);
-	free(st->pace);
-}
-
-/* What a scope adds to each draw of its region, at the pace of a stage if there are any; without draws of its own, its raw counts. */
+/* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
 static void add_scope(const struct work *w, const struct problem *region, const struct problem *scope,
-                      const struct solution *from, size_t shift, struct rest *rest, struct stages *st,
-                      struct solution *to)
+                      const struct solution *from, size_t shift, struct rest *rest, struct solution *to)
 {
 	long *at = mem_calloc(scope->n_blocks + 1, sizeof(*at));
 	const size_t stride = stride_of(from->n_draws);
@@ -105,40 +63,24 @@ static void add_scope(const struct work *w, const struct problem *region, const 
 		if (at[b] >= 0)
 			add_to_rest(w, scope, from, b, (size_t)at[b], rest);
 	}
-	if (st->rng)
-		stages_draw(st, scope, from, to->n_draws);
 	/* Chains of one seed: draws of two scopes must not be paired in order. */
 	for (size_t i = 0; i < to->n_draws && from->n_draws; i++) {
 		const float *draw = from->draws + (i * stride + shift) % from->n_draws * scope->n_blocks;
 		float *sum = to->draws + i * region->n_blocks;
-		float pace = st->rng ? (float)st->pace[i] : 1;
 
-		for (size_t b = 0; b < scope->n_blocks; b++) {
-			if (at[b] < 0 || !(draw[b] > 0))
-				continue;
-			sum[at[b]] += pace * draw[b];
-			if (!st->rng)
-				continue;
-			st->insn[i] += (double)draw[b] * region->blocks[at[b]].n_insn;
-			st->mean[at[b]] += (double)draw[b] / (double)to->n_draws;
-		}
+		for (size_t b = 0; b < scope->n_blocks; b++)
+			if (at[b] >= 0 && draw[b] > 0)
+				sum[at[b]] += draw[b];
 	}
 	free(at);
 }
 
-/* Raw instructions of a block, which make room for stages, too, or take it. */
-static void add_raw(const struct problem *region, size_t b, double insn, struct stages *st,
-                    struct solution *to)
+static void add_raw(const struct problem *region, size_t b, double insn, struct solution *to)
 {
 	const double n = insn / fmax(region->blocks[b].n_insn, 1);
 
-	for (size_t i = 0; i < to->n_draws; i++) {
+	for (size_t i = 0; i < to->n_draws; i++)
 		to->draws[i * region->n_blocks + b] += (float)n;
-		if (st)
-			st->insn[i] += n * region->blocks[b].n_insn;
-	}
-	if (st)
-		st->mean[b] += n;
 }
 
 /* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
@@ -213,10 +155,6 @@ static void combine_region(struct work *w, size_t r)
 	struct solution *to = &w->solutions[r];
 	struct rest rest = { .raw = mem_calloc(3 * p->n_blocks + 1, sizeof(double)) };
 	enum problem_verdict worst = VERDICT_OK;
-	const bool apart = p->relative && (!(w->pace > 0) || w->pace_timed) &&
-	                   beside_the_largest(w, r) > reason_limit_beside_the_largest,
-	           spread = apart && !(w->pace > 0);
-	struct stages stages = { 0 };
 	size_t n_draws = 0;
 
 	rest.unsure = rest.raw + p->n_blocks;
@@ -226,8 +164,6 @@ static void combine_region(struct work *w, size_t r)
 			n_draws = w->scope_solutions[s].n_draws;
 	n_draws = draws_of(n_draws, p->n_blocks);
 	solution_init(to, p, n_draws);
-	if (spread)
-		stages_init(&stages, w->opts->seed + r, n_draws, p->n_blocks);
 	for (size_t b = 0; b < p->n_blocks; b++)
 		rest.raw[b] = seen_in(w, p, b);
 	for (size_t s = 0; s < w->scopes.n; s++) {
@@ -237,7 +173,7 @@ static void combine_region(struct work *w, size_t r)
 		to->contradicted |=
 		        w->scope_solutions[s].contradicted &&
 		        w->scope_problems[s]->total_insn > reason_limit_parts_unsolved * p->total_insn;
-		add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, &stages, to);
+		add_scope(w, p, w->scope_problems[s], &w->scope_solutions[s], 13 * s, &rest, to);
 		/* That they were there is asked again, what they were is not. */
 		free(w->scope_solutions[s].draws);
 		w->scope_solutions[s].draws = NULL;
@@ -248,11 +184,11 @@ static void combine_region(struct work *w, size_t r)
 	/* Most blocks of a large region never run: their pages stay untouched. */
 	for (size_t b = 0; b < p->n_blocks; b++)
 		if (rest.raw[b] > 0)
-			add_raw(p, b, rest.raw[b], spread ? &stages : NULL, to);
-	if (spread)
-		stages_finish(&stages, p, to);
+			add_raw(p, b, rest.raw[b], to);
 	free(rest.raw);
-	if (apart && !solve_doubt_programs(w, p, to) && to->verdict <= VERDICT_WEAK)
+	if (p->relative && (!(w->pace > 0) || w->pace_timed) &&
+	    beside_the_largest(w, r) > reason_limit_beside_the_largest && !solve_doubt_programs(w, p, to) &&
+	    to->verdict <= VERDICT_WEAK)
 		solution_doubt(to, REASON_OF(apart_in_time));
 }
 

@@ -305,35 +305,6 @@ static void stacks_stand_for_their_instructions(void **state)
 	assert_float_equal(f[C_TO_A], 33000 * (5 / 23. + 3 / 21.5) / 7, 1e-2);
 }
 
-/*
- * Going back along those stacks a lap by B is as likely as one past it: A-B, and so B, runs 1000 times, not 1244.11.  Nothing counted
- * tells which is right: draws spread by 244.11 then, about the same mean.
- */
-static void moments_that_lean_are_a_doubt(void **state)
-{
-	enum { N = 4000, B = 1 };
-	struct bench *b = *state;
-	struct solution out;
-	double f[4], sum = 0, squares = 0;
-
-	show_slow(b, CYC, back, 10);
-	solve(b, f);
-	solution_init(&out, b->f.p, N);
-	for (size_t i = 0; i < N * b->f.p->n_blocks; i++)
-		out.draws[i] = 2000;
-	path_spread_paces(b->ev, 0, 1, &out);
-	for (size_t i = 0; i < N; i++) {
-		double x = (double)out.draws[i * b->f.p->n_blocks + B] - 2000;
-
-		sum += x;
-		squares += x * x;
-	}
-	assert_float_equal(sum / N, 0, 0.01);
-	/* 5 standard deviations of that of N draws. */
-	assert_float_equal(sqrt(squares / N), 244.11, 5 * 244.11 / sqrt(2. * N));
-	solution_fini(&out);
-}
-
 /* The same of samples of instructions, beside which few of cycles are left out, and of cycles beside few of instructions. */
 static void few_of_one_event_are_left_out(void **state)
 {
@@ -1411,7 +1382,6 @@ int main(void)
 		TEST(the_newest_piece_of_a_record_is_not_followed),
 		TEST(the_average_along_the_stacks_is_the_flow),
 		TEST(stacks_stand_for_their_instructions),
-		TEST(moments_that_lean_are_a_doubt),
 		TEST(few_of_one_event_are_left_out),
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
 		cmocka_unit_test(estimates_of_both_events_are_blended),
