@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/cut_stacks.h"
-#include "correct/assemble/inclusive.h"
 #include "correct/model/model.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "report/inclusive/cut_stacks.h"
+#include "report/inclusive/inclusive.h"
 #include "report/number.h"
 #include "report/report.h"
 

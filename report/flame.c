@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/inclusive.h"
 #include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
+#include "report/inclusive/inclusive.h"
 #include "report/report.h"
 
 /* Below this share of everything nobody sees a frame. */

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/inclusive.h"
 #include "profiler/base/err.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 #include "report/annotate.h"
 #include "report/flame.h"
+#include "report/inclusive/inclusive.h"
 #include "report/number.h"
 #include "report/page.h"
 

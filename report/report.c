@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/inclusive.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/perf_options.h"
+#include "report/inclusive/inclusive.h"
 #include "report/number.h"
 
 /* Bytes of a record of a perf.data file: its header has 16 bits for them. */

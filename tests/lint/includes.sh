@@ -51,6 +51,8 @@ mapfile -t v < <(files report)
 # Exact counts are read and written by themselves, and put beside a profile by what knows both.
 mapfile -t v < <(files report/truth)
 allow report/truth "report/truth/|correct/binary/|profiler/record\.h|$base" "${v[@]}"
+mapfile -t v < <(files report/inclusive)
+allow report/inclusive "report/inclusive/|correct/|$base" "${v[@]}"
 mapfile -t v < <(files report/match)
 allow report/match "report/match/|report/truth/|correct/|$base" "${v[@]}"
 # lift asks the simulated core of a block's time through that one header.

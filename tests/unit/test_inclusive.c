@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "correct/assemble/cut_stacks.h"
-#include "correct/assemble/inclusive.h"
+#include "report/inclusive/cut_stacks.h"
+#include "report/inclusive/inclusive.h"
 
 enum { MAIN, FEW, MANY, LEAF, FIB, N_FUNCS };
 

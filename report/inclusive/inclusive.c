@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/assemble/inclusive.h"
+#include "report/inclusive/inclusive.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "correct/assemble/cut_stacks.h"
-#include "correct/assemble/inclusive_impl.h"
-#include "correct/assemble/stack_bounds.h"
 #include "correct/judge/reasons.h"
 #include "correct/model/effort.h"
 #include "profiler/base/mem.h"
+#include "report/inclusive/cut_stacks.h"
+#include "report/inclusive/impl.h"
+#include "report/inclusive/stack_bounds.h"
 
 enum inclusive_source inclusive_source(const struct profile *p)
 {

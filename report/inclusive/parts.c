@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "correct/assemble/inclusive_impl.h"
 #include "correct/model/model.h"
 #include "profiler/base/mem.h"
+#include "report/inclusive/impl.h"
 
 /* Parts by function, [n_funcs + 1]: the last is of no caller. */
 static struct inclusive_part *gather(const struct profile *p, const struct inclusive *by_func,

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "correct/assemble/context_walk.h"
-#include "correct/assemble/inclusive_impl.h"
 #include "correct/model/effort.h"
 #include "profiler/base/mem.h"
+#include "report/inclusive/impl.h"
 
 /* 90% of a variable lie within so many standard deviations where these are known by the parts of paths (Student's t; z_of_90). */
 static const double t_of_parts = 1.753;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_ASSEMBLE_CUT_STACKS_H
-#define SKIDPROF_CORRECT_ASSEMBLE_CUT_STACKS_H
+#ifndef SKIDPROF_REPORT_INCLUSIVE_CUT_STACKS_H
+#define SKIDPROF_REPORT_INCLUSIVE_CUT_STACKS_H
 
 /*
  * Stacks that do not reach where their thread begins: by frame pointers of code that keeps none they end in any function, by
  * branch records, which hold the innermost calls only, and by copies that are too short.  What such a sample is of may be
  * anyone's who calls.  What is below an open frame (profile_frame) may be anyone's who calls its function, by the flow.
  */
-#include "correct/assemble/inclusive.h"
+#include "report/inclusive/inclusive.h"
 
 /* Share of the samples' weight on stacks that have no function that threads begin in. */
 double cut_stacks_share(const struct profile *p);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_ASSEMBLE_INCLUSIVE_IMPL_H
-#define SKIDPROF_CORRECT_ASSEMBLE_INCLUSIVE_IMPL_H
+#ifndef SKIDPROF_REPORT_INCLUSIVE_IMPL_H
+#define SKIDPROF_REPORT_INCLUSIVE_IMPL_H
 
 /* What the files of inclusive counts hand to each other. */
-#include "correct/assemble/inclusive.h"
 #include "correct/assemble/own_noise.h"
 #include "profiler/base/vec.h"
+#include "report/inclusive/inclusive.h"
 
 /* Less of all calls than this is the arithmetic's rounding; a caller with so much of them has all: the flow's rounding. */
 static const double inclusive_small = 1e-9, inclusive_whole = 0.999;
 
-/* ---- frames of stacks (inclusive_frames.c) ---- */
+/* ---- frames of stacks (frames.c) ---- */
 
 double inclusive_ratio(double x, double y);
 void inclusive_add_frame(struct inclusive *to, const struct profile_frame *f, double insn);
 bool inclusive_frame_is_empty(const struct profile_frame *f);
 
-/* ---- sets of functions (inclusive_sets.c) ---- */
+/* ---- sets of functions (sets.c) ---- */
 
 /* Who calls whom, for as long as the profile lives. */
 struct call_sets {
@@ -53,7 +53,7 @@ double inclusive_weight(const struct profile *p, const struct inclusive *c);
 
 bool inclusive_has_code(const struct profile *p, size_t f);
 
-/* ---- contexts (inclusive_paths.c) ---- */
+/* ---- contexts (paths.c) ---- */
 
 /* Of one function's contexts: by all paths but a part of them, and last by all. */
 typedef double context_sums[CONTEXT_PARTS + 1];
@@ -81,7 +81,7 @@ void owners_free(struct owners *o);
 /* eq. 20, of a function of which any and all are found. */
 void owners_count(const struct profile *p, uint32_t func, struct owners *o, struct inclusive *c);
 
-/* ---- the flow (inclusive_flow.c) ---- */
+/* ---- the flow (flow.c) ---- */
 
 void inclusive_by_flow(const struct profile *p, const struct own_noise *noise, struct inclusive *out);
 

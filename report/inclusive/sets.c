@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/inclusive_impl.h"
 #include "correct/model/model.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
+#include "report/inclusive/impl.h"
 
 /* Edges from one function to others, by the one that they begin at: to[first[f] .. first[f + 1]). */
 static void sort_edges(const uint32_t (*pairs)[2], size_t n, size_t n_funcs, int from, uint32_t **first,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_ASSEMBLE_INCLUSIVE_H
-#define SKIDPROF_CORRECT_ASSEMBLE_INCLUSIVE_H
+#ifndef SKIDPROF_REPORT_INCLUSIVE_H
+#define SKIDPROF_REPORT_INCLUSIVE_H
 
 /*
  * What functions come to with all that they call.  Call stacks of the

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "correct/assemble/context_walk.h"
-#include "correct/assemble/inclusive_impl.h"
 #include "correct/model/model.h"
 #include "profiler/base/mem.h"
+#include "report/inclusive/impl.h"
 
 /* What calls nothing is what it runs itself. */
 static bool *mark_callers(const struct profile *p)

@@ -2,10 +2,10 @@
 /* What of functions' counts belongs to each frame of the stacks. */
 #include <stdlib.h>
 
-#include "correct/assemble/inclusive_impl.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+#include "report/inclusive/impl.h"
 
 double inclusive_ratio(double x, double y)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/assemble/stack_bounds.h"
+#include "report/inclusive/stack_bounds.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/assemble/cut_stacks.h"
+#include "report/inclusive/cut_stacks.h"
 
 #include <math.h>
 #include <stdlib.h>

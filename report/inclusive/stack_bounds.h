@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_ASSEMBLE_STACK_BOUNDS_H
-#define SKIDPROF_CORRECT_ASSEMBLE_STACK_BOUNDS_H
+#ifndef SKIDPROF_REPORT_INCLUSIVE_STACK_BOUNDS_H
+#define SKIDPROF_REPORT_INCLUSIVE_STACK_BOUNDS_H
 
 /* How well call stacks know what functions come to with all that they call. */
-#include "correct/assemble/inclusive.h"
 #include "correct/assemble/own_noise.h"
+#include "report/inclusive/inclusive.h"
 
 /*
  * Set lo and hi of out, [p->n_funcs], from what they are by stacks.  insn: [p->n_frames] corrected instructions of each frame;
