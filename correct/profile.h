@@ -172,7 +172,6 @@ struct profile_mapped {
 struct profile_equation { /* a mix equation of a region (eq. 6), for --why */
 	const char *event;
 	double measured, fitted, sd;
-	double foreign_sd; /* of sd: what other regions' code leaves open that ran between the samples */
 	uint32_t part; /* 0, 1, ...: of those parts of the region that were solved apart, loops or phases */
 };
 

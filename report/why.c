@@ -410,39 +410,9 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	print_known(p, func, f);
 }
 
-/* Is what an event's count leaves open mostly what other regions' code did?  Not where that is little of the count. */
-static bool is_foreign(const struct profile_equation *e)
-{
-	return e->foreign_sd > e->sd / M_SQRT2 && e->foreign_sd > little_doubt * e->measured;
-}
-
 static const char *event_of(const struct profile_equation *e)
 {
 	return e->event ? e->event : "?";
-}
-
-/* Parts that were solved apart have each its own equations: an event is named once. */
-static void print_foreign(const struct profile_region *r, FILE *f)
-{
-	char name[128];
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->n_equations; i++) {
-		const struct profile_equation *e = &r->equations[i];
-		bool again = false;
-
-		for (size_t k = 0; k < i && !again; k++)
-			again = is_foreign(&r->equations[k]) &&
-			        strcmp(event_of(&r->equations[k]), event_of(e)) == 0;
-		if (!is_foreign(e) || again)
-			continue;
-		text_safe(event_of(e), name, sizeof(name));
-		fprintf(f, "%s%s", n++ ? ", " : "    known less well: ", name);
-	}
-	if (n)
-		fputs(".  Other regions' code ran between this region's samples, and its events are among "
-		      "those counted; a smaller period (record -c) keeps more of them apart\n",
-		      f);
 }
 
 static void print_equations(const struct profile *p, const struct profile_region *r, FILE *f)
@@ -476,7 +446,6 @@ static void print_equations(const struct profile *p, const struct profile_region
 			fprintf(f, " (%.1f sd)", fabs(e->fitted - e->measured) / e->sd);
 		fputc('\n', f);
 	}
-	print_foreign(r, f);
 }
 
 static void print_state(const struct profile *p, const struct profile_region *r, FILE *f)

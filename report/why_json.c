@@ -15,11 +15,10 @@ static json_t *equations_json(const struct profile_region *r)
 		const struct profile_equation *e = &r->equations[i];
 
 		json_array_append_new(equations,
-		                      json_pack("{s:o, s:o, s:o, s:o, s:o, s:i}", "event",
+		                      json_pack("{s:o, s:o, s:o, s:o, s:i}", "event",
 		                                json_text(e->event ? e->event : ""), "measured",
 		                                json_number(e->measured), "fitted", json_number(e->fitted),
-		                                "sd", json_number(e->sd), "foreign_sd",
-		                                json_number(e->foreign_sd), "part", (int)e->part));
+		                                "sd", json_number(e->sd), "part", (int)e->part));
 	}
 	return equations;
 }

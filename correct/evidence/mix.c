@@ -50,9 +50,6 @@ struct task {
 	int32_t home; /* scope that it went from, for n_away samples so far, which stand for away_insn */
 	uint32_t n_away;
 	double away_insn;
-	/* Scopes of those samples (-1: none), and their instructions, local to those. */
-	int32_t visited[MAX_AWAY];
-	uint32_t visited_insn[MAX_AWAY];
 	uint32_t counters; /* whose the last sample was */
 	bool began;
 	uint64_t enabled_ns;
@@ -63,12 +60,9 @@ struct scope_sums {
 	double insn_2; /* of each interval inside, squared */
 	double n_intervals;
 	double n_excursions,
-	        n_outside;   /* runs of samples elsewhere between two inside ones, and samples in them */
-	double outside_insn; /* that those of a few samples stand for, other scopes' too */
-	double n_visits, n_visited;    /* runs of a few samples in other scopes, and samples in them ... */
-	double visited_insn;           /* ... with the instructions of the blocks where these fell, ... */
-	double visited[EFFORT_EVENTS]; /* ... and the events of those */
-	struct ratios *ratios;         /* of all its inside intervals */
+	        n_outside;     /* runs of samples elsewhere between two inside ones, and samples in them */
+	double outside_insn;   /* that those of a few samples stand for, other scopes' too */
+	struct ratios *ratios; /* of all its inside intervals */
 };
 
 struct mix {
@@ -242,45 +236,18 @@ static double mix_of_block(const struct problem *p, const struct problem_block *
 	return sum;
 }
 
-/* What other scopes' code does that a scope goes to for a moment: it may have run within intervals that are the scope's, too. */
-static void add_visits(struct mix *m, const struct task *t)
-{
-	struct scope_sums *home = m->sums[t->home];
-	double n_before = home->n_visited;
-
-	for (uint32_t i = 0; i < t->n_away && i < MAX_AWAY; i++) {
-		const struct problem *p = t->visited[i] < 0 ? NULL : m->in.problems[t->visited[i]];
-		const struct problem_block *b;
-
-		if (!p)
-			continue;
-		b = &p->blocks[problem_block_of_insn(p, t->visited_insn[i])];
-		home->n_visited++;
-		home->visited_insn += b->n_insn;
-		for (size_t k = 0; k < m->n_kinds; k++)
-			home->visited[k] += is_ratio(m, k) ? mix_of_block(p, b, m->kind[k]) : 0;
-	}
-	home->n_visits += home->n_visited > n_before;
-}
-
 /* What a scope calls is soon back. */
 static void follow_calls(struct mix *m, struct task *t, const struct sample_seen *s)
 {
 	if (s->scope == t->home) {
-		if (t->home >= 0) {
+		if (t->home >= 0)
 			m->sums[t->home]->outside_insn += t->away_insn;
-			add_visits(m, t);
-		}
 		t->n_away = 0;
 		t->away_insn = 0;
 		return;
 	}
 	if (s->record->event == m->in.rec->insn_event)
 		t->away_insn += recording_weight(m->in.rec, s->record);
-	if (t->n_away < MAX_AWAY) {
-		t->visited[t->n_away] = s->scope;
-		t->visited_insn[t->n_away] = s->insn;
-	}
 	if (++t->n_away <= MAX_AWAY && t->home >= 0)
 		return;
 	t->home = s->scope;
@@ -394,21 +361,16 @@ static void sample(void *state, const struct sample_seen *s)
  * two samples, and its intervals hold as much foreign code as there is; where
  * samples stay inside for long (mixing near 0) they hold next to none.
  */
-static double share_within(const struct scope_sums *r, double n_excursions, double n_outside)
+static double unseen_share(const struct scope_sums *r)
 {
 	double outside, mixing;
 
-	if (n_excursions < 1 || r->n_intervals < 1)
+	if (r->n_excursions < 1 || r->n_intervals < 1)
 		return 0;
-	outside = n_outside / (n_outside + r->n_intervals + n_excursions);
-	mixing = n_excursions / (r->n_intervals + n_excursions) / outside;
+	outside = r->n_outside / (r->n_outside + r->n_intervals + r->n_excursions);
+	mixing = r->n_excursions / (r->n_intervals + r->n_excursions) / outside;
 	mixing = fmin(1, mixing);
 	return outside * mixing * mixing * mixing;
-}
-
-static double unseen_share(const struct scope_sums *r)
-{
-	return share_within(r, r->n_excursions, r->n_outside);
 }
 
 /*
@@ -582,20 +544,8 @@ static bool all_zero(const double *w, size_t n)
 	return true;
 }
 
-/*
- * Other scopes' code within a scope's intervals has a mix that is known: of an event that is rare in the scope, as of its only
- * floating point, little of it is much.
- */
-static double visited_noise(const struct scope_sums *r, size_t kind, const struct ratio *x)
-{
-	if (!(r->visited_insn > 0))
-		return 0;
-	return share_within(r, r->n_visits, r->n_visited) *
-	       fabs(r->visited[kind] / r->visited_insn - x->ratio);
-}
-
 /* What else a ratio may be wrong by. */
-static double ratio_noise(const struct problem *p, const struct ratio *x, double visited)
+static double ratio_noise(const struct problem *p, const struct ratio *x)
 {
 	/* Code unseen outside, called there, or another scope's, has another mix: of the order of the ratio's own size. */
 	double foreign = (p->unseen_share + p->called_share + p->border_share) * model->guess * x->ratio;
@@ -604,7 +554,7 @@ static double ratio_noise(const struct problem *p, const struct ratio *x, double
 	/* No count is taken to be better than that; of a rare event, as the calls of an outer loop, far more. */
 	double floor = fmin(model->exact, model->least * x->ratio);
 
-	return sqrt(x->se * x->se + foreign * foreign + visited * visited + end * end + floor * floor);
+	return sqrt(x->se * x->se + foreign * foreign + end * end + floor * floor);
 }
 
 static void total_equation(const struct problem *p, struct equations *out)
@@ -634,7 +584,6 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		return 0;
 	for (size_t k = 0; k < m->n_kinds; k++) {
 		const struct ratio x = m->ratios[k * m->in.n + scope];
-		double visited;
 		struct equation *eq;
 
 		if (!(x.counted_insn > 0))
@@ -652,9 +601,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		for (size_t e = 0; e < p->n_edges; e++)
 			eq->w[e] -= x.ratio * p->blocks[p->edges[e].to].n_insn;
 		eq->shown = x.ratio * p->total_insn;
-		visited = visited_noise(r, k, &x);
-		eq->foreign_sd = visited * p->total_insn;
-		eq->sd = ratio_noise(p, &x, visited) * p->total_insn;
+		eq->sd = ratio_noise(p, &x) * p->total_insn;
 	}
 	return 0;
 }

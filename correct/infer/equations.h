@@ -14,7 +14,6 @@
 struct equation {
 	double *w; /* [E], owned */
 	double value, sd;
-	double foreign_sd; /* of sd: what other scopes' code leaves open that ran between the scope's samples */
 	double shown;      /* what a report adds to either side, for a ratio equation by itself reads 0 = 0 */
 	uint8_t kind;      /* enum profile_evidence bit */
 	const char *name; /* the event; borrowed from the recording or static */

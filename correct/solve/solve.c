@@ -40,8 +40,7 @@ static void keep_equations(struct work *w, size_t scope, const struct equations 
 		shown->v[shown->n++] = (struct profile_equation){ .event = eq->name,
 			                                          .measured = eq->value + eq->shown,
 			                                          .fitted = fitted + eq->shown,
-			                                          .sd = eq->sd,
-			                                          .foreign_sd = eq->foreign_sd };
+			                                          .sd = eq->sd };
 	}
 }
 

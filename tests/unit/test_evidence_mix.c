@@ -22,14 +22,13 @@ static const struct hand_event group[] = {
 struct bench {
 	struct fixture f;
 	struct recording *rec;
-	struct fixture other; /* where a test has a second scope */
-	struct problem *problems[2];
+	struct problem *problems[1];
 	void *state;
 };
 
 static void begin_with(struct bench *b, const struct hand_event *events, size_t n)
 {
-	struct evidence_input in = { .problems = b->problems, .n = b->other.p ? 2 : 1 };
+	struct evidence_input in = { .problems = b->problems, .n = 1 };
 
 	fixture_hmmer(&b->f, n_insn);
 	b->f.p->insns[9].flow = INSN_COND;
@@ -37,7 +36,6 @@ static void begin_with(struct bench *b, const struct hand_event *events, size_t 
 		b->f.p->insns[i].flags = INSN_LOAD;
 	b->f.p->insn_per_sample = b->f.p->cyc_per_sample = 1000;
 	b->problems[0] = b->f.p;
-	b->problems[1] = b->other.p;
 	b->rec = recording_by_hand(events, n);
 	in.rec = b->rec;
 	in.graph = &b->f.g;
@@ -60,8 +58,6 @@ static int teardown(void **state)
 	evidence_mix.end(b->state);
 	recording_close(b->rec);
 	fixture_fini(&b->f);
-	if (b->other.p)
-		fixture_fini(&b->other);
 	free(b);
 	return 0;
 }
@@ -255,44 +251,6 @@ static void a_long_stay_elsewhere_leaves_the_intervals_clean(void **state)
 	assert_float_equal(b->f.p->unseen_share, 50. / 149 * pow(149. / 99 / 50, 3), 1e-9);
 	assert_true(b->f.p->unseen_share < 1e-4);
 	assert_float_equal(b->f.p->outside_insn, 0, 0);
-}
-
-/*
- * In, in, in the other scope, in, in, ...: as above, all mixed, and the intervals hold 9/28 of the other's code.  Samples of that
- * fall into its A, 3 of whose 10 instructions load; of those counted a thousandth loads, and a tenth branches, as in that A.  So
- * the loads are open by 9/28 x (0.3 - 0.001) of the instructions, nearly all that is open about them, and branches by nothing.
- */
-static void little_of_other_scopes_code_is_much_of_a_rare_event(void **state)
-{
-	const double visited = 9. / 28 * (0.3 - 0.001);
-	const struct equation *load, *cond;
-	struct bench *b = *state;
-	struct equations eqs;
-	uint64_t t = 0;
-
-	teardown(state);
-	b = calloc(1, sizeof(*b));
-	*state = b;
-	fixture_hmmer(&b->other, n_insn);
-	b->other.p->insns[9].flow = INSN_COND;
-	for (int i = 0; i < 3; i++)
-		b->other.p->insns[i].flags = INSN_LOAD;
-	begin_with(b, group, 4);
-	for (int i = 0; i < 10; i++) {
-		for (int k = 0; k < 2; k++, t += 1000)
-			show(b, 0, 0, t + 1000, t + 1000, t / 10, t / 1000);
-		if (i < 9)
-			t += 1000, show(b, 0, 1, t, t, t / 10, t / 1000);
-	}
-	evidence_mix.finish(b->state);
-	assert_true(b->f.p->unseen_share == 0);
-	eqs = answer(b);
-	load = named(&eqs, "loads");
-	assert_float_equal(load->foreign_sd / b->f.p->total_insn, visited, 1e-9);
-	assert_true(load->sd >= load->foreign_sd && load->sd < 1.01 * load->foreign_sd);
-	cond = named(&eqs, "cond-branches");
-	assert_float_equal(cond->foreign_sd / b->f.p->total_insn, 0, 1e-9);
-	equations_fini(&eqs);
 }
 
 /* Counters that stand still, as in a thread that never ran in user mode, must not divide by zero. */
@@ -571,7 +529,6 @@ int main(void)
 		TEST(one_sample_of_a_thread_makes_no_equation_but_the_total),
 		TEST(code_that_alternates_with_the_region_is_in_its_intervals),
 		TEST(a_long_stay_elsewhere_leaves_the_intervals_clean),
-		TEST(little_of_other_scopes_code_is_much_of_a_rare_event),
 		TEST(counters_that_stand_still_make_no_mix),
 		TEST(only_the_instructions_own_group_is_used),
 		TEST(groups_that_take_turns_count_on_where_they_stopped),
