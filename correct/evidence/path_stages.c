@@ -4,7 +4,7 @@
  * and what a stage ran in its time hangs on a pace that nothing tells.  Within a stage stacks tell the shares.  Instructions a
  * time differ less than branches a time, of which a stack has as many as others: so each stage has its time's share of them.
  */
-#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,8 +14,8 @@
 struct equation {
 	double *w; /* [E], owned */
 	double value, sd;
-	double shown;      /* what a report adds to either side, for a ratio equation by itself reads 0 = 0 */
-	uint8_t kind;      /* enum profile_evidence bit */
+	double shown;     /* what a report adds to either side, for a ratio equation by itself reads 0 = 0 */
+	uint8_t kind;     /* enum profile_evidence bit */
 	const char *name; /* the event; borrowed from the recording or static */
 };
 

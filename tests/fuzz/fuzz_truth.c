@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "profiler/base/log.h"
 #include "report/match/names.h"
 #include "report/match/place.h"
-#include "profiler/base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
