@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "correct/assemble/context_walk.h"
-#include "correct/assemble/inclusive_impl.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+#include "report/inclusive/impl.h"
 
 static const double small_share = 1e-9;
 
