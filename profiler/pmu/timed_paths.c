@@ -123,7 +123,9 @@ int timed_paths_write(struct pd_writer *w, const struct burst *b, struct pd_reco
 /* How a replay ends that does not come past where its thread was. */
 static const char *lost_words(uint32_t end)
 {
-	return end == RP_END_WHOLE  ? "the way led elsewhere: memory had changed that was not copied"
+	return end == RP_END_WHOLE ? "the way led elsewhere, as where memory had changed that was not copied"
+	       : end == RP_END_FAULT
+	               ? "the way led to a fault, as where memory had changed that was not copied"
 	       : end == RP_END_TIME ? "the replay took too long"
 	                            : replayer_end_words(end);
 }
