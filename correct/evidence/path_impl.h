@@ -10,7 +10,7 @@
  * path_cycles.c (eq. 11) or path_newest.c (eq. 12)
  * weigh their pieces so that the moments they were taken at no longer
  * matter, path_noise.c (eq. 13) tells how well that is known, path_flow.c makes flows and
- * equations of them, and path_stages.c (eq. 19) tells what paces differ by where only time was sampled.
+ * equations of them, path_stages.c levels stages where only time was sampled, and path_moments.c (eq. 19) tells what paces differ by there.
  */
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"

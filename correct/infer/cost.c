@@ -2,7 +2,6 @@
 #include "correct/infer/cost.h"
 
 #include <float.h>
-#include <gsl/gsl_randist.h>
 #include <gsl/gsl_spline.h>
 #include <math.h>
 #include <stdlib.h>
@@ -42,23 +41,6 @@ double cost_least(double n_insn, double cyc_per_insn)
 double cost_variance(double n_insn)
 {
 	return model->long_variance + model->short_variance / (n_insn * n_insn);
-}
-
-double cost_pace_sd(const struct problem *p, const double *insn)
-{
-	double sum = 0, squares = 0;
-
-	for (size_t b = 0; b < p->n_blocks; b++) {
-		sum += insn[b];
-		squares += insn[b] * insn[b] * cost_variance(fmax(p->blocks[b].n_insn, 1));
-	}
-	return hypot(model->pace_spread, sum > 0 ? sqrt(squares) / sum : 0);
-}
-
-void cost_draw_paces(double sd, gsl_rng *rng, size_t n, double *out)
-{
-	for (size_t i = 0; i < n; i++)
-		out[i] = exp(gsl_ran_gaussian(rng, sd));
 }
 
 /* Density of log r, not normalised. */

@@ -2,8 +2,6 @@
 #ifndef SKIDPROF_CORRECT_INFER_COST_H
 #define SKIDPROF_CORRECT_INFER_COST_H
 
-#include <gsl/gsl_rng.h>
-
 #include "correct/infer/problem.h"
 
 /*
@@ -40,14 +38,6 @@ void cost_even_slope(const struct cost *cost, double y, double *slope, double *c
 
 /* Variance of the log cost of blocks of so many instructions. */
 double cost_variance(double n_insn);
-/*
- * eq. 19: deviation of the log of a stage's pace, of which its time alone is known.  Stages of programs differ by
- * model->pace_spread, and few blocks by what the costs of each do, too, which many average.  insn[B]: what each block ran in it.
- */
-double cost_pace_sd(const struct problem *p, const double *insn);
-/* Paces of such a stage, one for each of n draws, over the one that its time stands for. */
-void cost_draw_paces(double sd, gsl_rng *rng, size_t n, double *out);
-
 /* The least cost of a class of so many instructions over the mean, cyc_per_insn being the scope's; 0 if that is not known. */
 double cost_least(double n_insn, double cyc_per_insn);
 

@@ -531,7 +531,7 @@ static void stays(struct bench *b)
 /* B's executions where the pace of the one stage over the other's is r, and A's and C's are scaled by so much over B's. */
 static double told_of_b(double r, double scale)
 {
-	return 19e6 / (scale * 14000 * (2 + r) / 3 + 5000);
+	return 19e6 / (scale * 7000 * (1 + r) + 5000);
 }
 
 /* That scale which keeps B's mean: of quantiles of r, by halves. */
@@ -550,33 +550,77 @@ static double scale_for(double sd)
 }
 
 /*
- * Eq. 19.  Fifty bursts of two laps by B, and later fifty of one by C: the later stage has a third of A's and C's executions, and none
- * of B's.  With r its pace over the other's B has 1000 of 14000 (2+r)/3 + 5000 instructions, of which there are 19000, and the
- * means are kept: the first is scaled over the other.  The log of a
- * pace has .7^2 of variance, and of blocks of 10, 5 and 4 instructions (1.03 x 10^2 + 1.12 x 5^2 + 1.1875 x 4^2) / 19^2, of 10 and 4
- * (1.03 x 10^2 + 1.1875 x 4^2) / 14^2.  One stage can't move, nor can parts of a loop that stacks go all through.
+ * Eq. 19.  Fifty bursts of two laps by B, and later fifty of two by C: these have half of A's and C's executions, and none
+ * of B's.  With r their pace over the others' B has 1000 of 7000 (1+r) + 5000 instructions, of which there are 19000, and the
+ * means are kept: the first is scaled over the other.  Of 10, 5 and 4 instructions A, B and C have shares of 10, 5 and 4 in 19, and of
+ * 10 and 4 in 14; the roots differ.  Each block's part in the log of a pace has .7^2 of variance, and of its cost, 1.03, 1.12 or
+ * 1.1875, what its share comes to where it runs.  Without samples all cost the same.
  */
-static void stages_have_a_pace_each(void **state)
+static double sd_of_paces(void)
 {
-	struct bench *b = *state;
-	const struct pd_branch by_c[] = { past, back, past }, by_b[] = { back, back, back };
-	const double sd = sqrt(2 * 0.7 * 0.7 + 150. / 361 + 122. / 196), scale = scale_for(sd);
+	static const double by_b[] = { 10 / 19., 5 / 19., 4 / 19. }, by_c[] = { 10 / 14., 0, 4 / 14. },
+	                    cost[] = { 1.03, 1.12, 1.1875 };
+	double sum = 0;
+
+	for (int i = 0; i < 3; i++) {
+		/* Both halves of fifty each. */
+		const double x = by_b[i], y = by_c[i], share = (x * x + y * y) / (x + y),
+		             by = sqrt(x) - sqrt(y);
+
+		sum += by * by * (0.7 * 0.7 + share * cost[i]);
+	}
+	return sqrt(sum);
+}
+
+/* Quantiles of r fall as B's executions rise. */
+static void assert_paces_differ(struct bench *b, double sd)
+{
+	const double scale = scale_for(sd);
 	double of_b[3];
 
-	show_stage(b, STAGE_PARTS + 2, by_b, 3);
-	show_stage(b, STAGE_PARTS + 3, by_c, 3);
-	stays(b);
-	b->f.p->relative = true;
-	stays(b);
-	b->f.p->stay_share = 0.9;
 	spread_of_b(b, of_b);
 	for (int k = 0; k < 3; k++) {
 		const double r = exp(sd * gsl_cdf_ugaussian_Pinv(0.95 - 0.45 * k));
 
 		assert_float_equal(of_b[k], told_of_b(r, scale), 30);
 	}
+}
+
+static void moments_in_other_code_have_other_paces(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch by_c[] = { past, back, past, back, past }, by_b[] = { back, back, back };
+
+	b->f.p->relative = true;
+	show_stage(b, STAGE_PARTS + 2, by_b, 3);
+	/* All moments in the same code are alike. */
+	stays(b);
+	show_stage(b, STAGE_PARTS + 3, by_c, 5);
+	assert_paces_differ(b, sd_of_paces());
 	b->f.p->pace = 1;
 	stays(b);
+	b->f.p->relative = false;
+	stays(b);
+}
+
+/*
+ * Three samples in B, which ran 5 of 33 instructions, where A ran 20 and C 8: B costs 4 / (1 + 15/33) of the mean, A 1 / (1 + 60/33) and
+ * C 1 / (1 + 24/33).  If that holds at all moments laps by B are 2.46 times as slow as those past it.
+ */
+static void or_those_that_costs_of_blocks_tell(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch by_c[] = { past, back, past, back, past }, by_b[] = { back, back, back };
+	const double of_a = 1 / (1 + 60 / 33.), of_b = 4 / (1 + 15 / 33.), of_c = 1 / (1 + 24 / 33.),
+	             slower = (10 * of_a + 5 * of_b + 4 * of_c) / 19 / ((10 * of_a + 4 * of_c) / 14);
+
+	b->f.p->relative = true;
+	b->f.p->cyc_per_sample = 1000;
+	b->f.p->seen_cyc[b->f.p->blocks[1].insn0] = 3000;
+	show_stage(b, STAGE_PARTS + 2, by_b, 3);
+	show_stage(b, STAGE_PARTS + 3, by_c, 5);
+	assert_float_equal(slower, 2.46, 0.01);
+	assert_paces_differ(b, hypot(sd_of_paces(), log(slower)));
 }
 
 static uint32_t note(struct bench *b, struct paces *p, int event, uint64_t insn, uint64_t cyc)
@@ -1390,7 +1434,8 @@ int main(void)
 		TEST(of_a_long_burst_twenty_branches_are_left_out),
 		TEST(a_burst_fades_in_and_out),
 		TEST(a_burst_stands_for_the_instructions_of_its_time),
-		TEST(stages_have_a_pace_each),
+		TEST(moments_in_other_code_have_other_paces),
+		TEST(or_those_that_costs_of_blocks_tell),
 		TEST(a_stack_has_the_pace_of_where_it_was_taken),
 		TEST(bursts_and_branch_records_are_joined),
 		TEST(ways_that_no_burst_took_are_as_uncertain_as_records),

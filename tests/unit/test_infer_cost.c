@@ -123,25 +123,6 @@ static void the_least_cost_is_that_of_a_core_ten_wide(void **state)
 	assert_float_equal(cost_least(10, 0), 0, 0);
 }
 
-/* eq. 19: a stage of one long block may cost e times as much or as little, of a hundred blocks they average. */
-static void few_blocks_have_any_pace(void **state)
-{
-	enum { MANY = 100 };
-	struct problem_block blocks[MANY];
-	struct problem p = { .n_blocks = MANY, .blocks = blocks };
-	double insn[MANY] = { 0 };
-
-	(void)state;
-	for (size_t b = 0; b < MANY; b++)
-		blocks[b] = (struct problem_block){ .n_insn = 10 };
-	assert_float_equal(cost_pace_sd(&p, insn), 0.7, 1e-12);
-	insn[7] = 5000;
-	assert_float_equal(cost_pace_sd(&p, insn), sqrt(0.7 * 0.7 + 1.03), 1e-12);
-	for (size_t b = 0; b < MANY; b++)
-		insn[b] = 50;
-	assert_float_equal(cost_pace_sd(&p, insn), sqrt(0.7 * 0.7 + 0.0103), 1e-12);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,7 +131,6 @@ int main(void)
 		cmocka_unit_test(cheap_is_rarer_than_dear),
 		cmocka_unit_test(unseen_code_ran_seldom),
 		cmocka_unit_test(the_least_cost_is_that_of_a_core_ten_wide),
-		cmocka_unit_test(few_blocks_have_any_pace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
