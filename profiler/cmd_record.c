@@ -76,8 +76,7 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "bursts", KEY_BURSTS, "RATE", 0,
 	  "Find out which way a thread goes on RATE times a second; auto: as often as the budget allows "
-	  "(the default with the clock, and beside real counters whose branch records are missing or "
-	  "tell no cycles); 0: never",
+	  "(the default with the clock, and beside or instead of branch records); 0: never",
 	  0 },
 	{ "burst-length", KEY_BURST_LENGTH, "N", 0,
 	  "Branches of a burst (default 160 to 2000, as many as are cheap)", 0 },

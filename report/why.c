@@ -179,10 +179,11 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 		         "record -b: branch records, where the processor has them ('skidprof doctor' tells), "
 		         "settle most of it at once; else %s bursts (--bursts, --burst-budget)",
 		         p->meta.n_bursts ? "more" : "take");
-	if (open && p->meta.branch_records && !p->meta.branch_cycles && !p->meta.n_bursts)
-		snprintf(out[n++], WHY_ADVICE_BYTES,
-		         "take bursts as well (--bursts): this core's branch records have no cycle counts, "
-		         "so how often each branch was met is in doubt");
+	if (open && p->meta.branch_records && !p->meta.n_bursts)
+		snprintf(
+		        out[n++], WHY_ADVICE_BYTES,
+		        "take bursts as well (--bursts): interrupts wait for slow instructions, so how often "
+		        "branch records met each branch is in doubt");
 	if (open && *events)
 		snprintf(out[n++], WHY_ADVICE_BYTES,
 		         "count another event beside the samples (-e): each one that tells the open paths "

@@ -119,7 +119,7 @@ static void see_records(struct doctor *d, const struct record_plan *plan)
 	if (plan->records) {
 		c->state = DOCTOR_PARTLY;
 		found(c, "with each sample, without cycles");
-		remedy(c, "nothing to do: bursts are taken beside them");
+		remedy(c, "nothing to do: bursts, taken beside them, tell more there");
 		return;
 	}
 	c->state = DOCTOR_MISSING;

@@ -521,15 +521,15 @@ static void on_end(void *arg)
 	stepper_stop(&b->stepper);
 }
 
-bool bursts_beside_counters(const struct record_opts *opts, bool records, bool tell_cycles)
+bool bursts_beside_counters(const struct record_opts *opts)
 {
-	return opts->branches != 0 && !(records && tell_cycles);
+	return opts->branches != 0;
 }
 
 void bursts_say_beside(bool records)
 {
-	sp_note(records ? "this core's branch records have no cycle counts; taking bursts as well "
-	                  "(--bursts=0 turns them off)"
+	sp_note(records ? "taking bursts beside branch records, for their moments are fair (--bursts=0 turns "
+	                  "them off)"
 	                : "no branch records here; taking bursts instead (--bursts=0 turns them off)");
 }
 

@@ -22,10 +22,11 @@ enum {
 };
 
 /*
- * Are bursts to be taken beside counters, where nothing was said of them?  They take the place of branch records,
- * or of the cycles that those do not tell, unless none of that was wanted.
+ * Are bursts to be taken beside counters, where nothing was said of them?  They take the place of branch records, or hold
+ * against them: an interrupt waits for the oldest instruction, so that the moments of records are not even in time.  Not
+ * where no branches were wanted.
  */
-bool bursts_beside_counters(const struct record_opts *opts, bool records, bool tell_cycles);
+bool bursts_beside_counters(const struct record_opts *opts);
 
 /* Says that they are. */
 void bursts_say_beside(bool records);

@@ -96,8 +96,7 @@ static double default_bursts(const struct record_opts *opts, const struct event_
                              const struct record_plan *plan)
 {
 	/* All that runs on a machine is not ours to stop. */
-	return plan->counts && !opts->whole_system && g->n < EVENT_GROUP_MAX &&
-	                       bursts_beside_counters(opts, plan->records, plan->tell_cycles)
+	return plan->counts && !opts->whole_system && g->n < EVENT_GROUP_MAX && bursts_beside_counters(opts)
 	               ? HUGE_VAL
 	               : 0;
 }

@@ -155,10 +155,7 @@ int sim_setup_make(const struct record_opts *o, enum program_isa isa, struct sim
 	s->bursts_hz = isinf(o->bursts_hz) ? DEFAULT_BURSTS_HZ : o->bursts_hz;
 	/* As beside real counters. */
 	if (o->bursts_hz < 0)
-		s->bursts_hz = !o->plain && bursts_beside_counters(o, s->branches > 0,
-		                                                   s->core[0].counters.branch_cycles)
-		                       ? DEFAULT_BURSTS_HZ
-		                       : 0;
+		s->bursts_hz = !o->plain && bursts_beside_counters(o) ? DEFAULT_BURSTS_HZ : 0;
 	return 0;
 }
 

@@ -70,7 +70,7 @@ check 'a thread that exists is not stopped so often' test $status -eq 2 -a "$(gr
 "$SKIDPROF" record --pmu sim --bursts 30000 --burst-length 37 -o few.data ./ways >/dev/null 2>few.err
 check 'they are as long as was asked for' grep -qE 'bursts of 3[67] branches' few.err
 # Those that the end or a system call cuts take the mean below 1,000: of 300 turns each there is one to 50,000 turns.
-# Nothing said of bursts: they take the place of records, or of the cycles these do not tell, as beside real counters.
+# Nothing said of bursts: they come beside records or take their place, as beside real counters.
 default() # NAME WANTED OPTION...
 {
 	local name=$1 wanted=$2
@@ -82,8 +82,8 @@ default() # NAME WANTED OPTION...
 		echo none
 	fi | grep -q "$1"' sh "$wanted"
 }
-default 'by default there are bursts beside records without cycles' 'have no cycle counts; taking bursts as well'
-default 'none beside records with cycles' none --core skylake
+default 'by default there are bursts beside records without cycles' 'taking bursts beside branch records'
+default 'and beside records with cycles' 'taking bursts beside branch records' --core skylake
 default 'those of a core without records take their place' 'no branch records here; taking bursts instead' --core cortex-a76
 default 'none without branches' none --no-branches
 default 'none if that is said' none --bursts=0

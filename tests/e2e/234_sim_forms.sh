@@ -58,10 +58,10 @@ sim --core ./intel.core --plain -c 1009 --no-branches -e cycles -o between.data
 check 'interrupts between instructions: never on the division' form divisions between.data 0-0.05 0-1
 
 # Filters of the branch record.
-sim --core ./before.core -e cycles -c 2003 -j any_call -o call.data && check '-j any_call' form only call.data call
-sim --core ./before.core -e cycles -c 2003 -j any_ret,any_call -o ret.data && check '-j any_ret,any_call' form only ret.data call ret
-sim --core ./before.core -e cycles -c 2003 -j cond -o cond.data && check '-j cond' form only cond.data cond
-sim --core ./before.core -e cycles -c 2003 -j stack -o stack.data && check '-j stack' form call_stack stack.data
+sim --core ./before.core -e cycles -c 2003 --bursts 0 -j any_call -o call.data && check '-j any_call' form only call.data call
+sim --core ./before.core -e cycles -c 2003 --bursts 0 -j any_ret,any_call -o ret.data && check '-j any_ret,any_call' form only ret.data call ret
+sim --core ./before.core -e cycles -c 2003 --bursts 0 -j cond -o cond.data && check '-j cond' form only cond.data cond
+sim --core ./before.core -e cycles -c 2003 --bursts 0 -j stack -o stack.data && check '-j stack' form call_stack stack.data
 sim --core ./before.core -e cycles -c 2003 -b -o any.data
 check 'a record of all has no gaps' form gaps any.data 0 0
 sim --core ./intel.core -e cycles -c 2003 -b -o gap.data
