@@ -882,8 +882,13 @@ static void why_tells_what_is_open_and_what_would_settle_it(void **state)
 	free(text);
 	p->meta.branch_cycles = true;
 	text = text_of(p, &o, 0);
+	assert_non_null(strstr(text, "- take bursts as well (--bursts)"));
+	free(text);
+	p->meta.n_bursts = 9;
+	text = text_of(p, &o, 0);
 	assert_null(strstr(text, "--bursts"));
 	free(text);
+	p->meta.n_bursts = 0;
 	p->meta.branch_records = p->meta.branch_cycles = false;
 	p->regions[0].status = PROFILE_WEAK;
 	p->funcs[1].n_samples = 1400;
