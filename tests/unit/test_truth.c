@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "report/truth/emit.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "report/truth/emit.h"
 
 static int read_text(const char *text, struct truth **t)
 {
