@@ -350,6 +350,16 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 	solution_doubt(sol, REASON_OF(unheard_stacks), sol->n_free - sol->n_rank, sol->n_free);
 }
 
+/* Records whose moments lean to slow code, and nothing that holds against them: they may be further off than their scatter says. */
+static void judge_moments(const struct work *w, struct solution *sol)
+{
+	if (!(sol->evidence & PROFILE_BY_PATH) || (sol->evidence & PROFILE_BY_MIX) || w->sums.branch_cycles ||
+	    w->sums.n_bursts || sol->verdict > VERDICT_WEAK)
+		return;
+	solution_doubt(sol, REASON_OF(moments_lean));
+	sol->contradicted = true;
+}
+
 static void judge_total(const struct work *w, const struct problem *p, struct solution *sol)
 {
 	if (!p->relative || !(w->pace > 0) || w->pace_timed || sol->verdict > VERDICT_WEAK)
@@ -383,6 +393,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);
 		judge_stages(w, w->scope_problems[s], sol);
+		judge_moments(w, sol);
 		judge_total(w, w->scope_problems[s], sol);
 		judge_time(w, sol);
 	}
