@@ -14,6 +14,7 @@
 #include "correct/evidence/evidence.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
+#include "correct/recording/entry.h"
 #include "correct/recording/mux_slots.h"
 #include "correct/solve/budget.h"
 #include "correct/solve/pace.h"
@@ -348,6 +349,10 @@ static void show_sample(void *arg, const struct recording *r, const struct pd_re
 			s.scope = scope;
 			s.insn = (uint32_t)insn;
 			add_seen(r, rec, p, s.insn);
+			if (rec->event == r->burst_event) {
+				p->n_bursts++;
+				p->n_cut += entry_cuts(w->rec, rec);
+			}
 		}
 	}
 	note_next(show, s.scope < 0 ? NULL : w->scope_problems[s.scope], &s);

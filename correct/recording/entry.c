@@ -58,6 +58,13 @@ static uint64_t behind_call(struct recording *r, uint32_t pid, uint64_t ip)
 	return ip;
 }
 
+bool entry_cuts(struct recording *r, const struct pd_record *burst)
+{
+	const struct pd_sample *s = &burst->sample;
+
+	return s->n_branches && behind_call(r, burst->pid, s->branches[0].to_ip) != s->branches[0].to_ip;
+}
+
 static uint64_t by_branches(struct recording *r, const struct pd_record *rec)
 {
 	const struct pd_sample *s = &rec->sample;

@@ -18,4 +18,7 @@ bool entry_is(const struct recording *r, const struct pd_record *rec);
  */
 uint64_t entry_user_ip(struct recording *r, const struct pd_record *rec);
 
+/* Did a burst end at a system call, which its newest branch leads straight to?  Behind it nothing was seen. */
+bool entry_cuts(struct recording *r, const struct pd_record *burst);
+
 #endif

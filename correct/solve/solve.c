@@ -350,6 +350,15 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 	solution_doubt(sol, REASON_OF(unheard_stacks), sol->n_free - sol->n_rank, sol->n_free);
 }
 
+/* Where nothing was counted bursts are all that tells of code behind system calls, at which they end. */
+static void judge_cut(const struct problem *p, struct solution *sol)
+{
+	if (!p->relative || !(p->n_cut > reason_limit_cut_bursts * p->n_bursts) ||
+	    sol->verdict > VERDICT_WEAK)
+		return;
+	solution_doubt(sol, REASON_OF(cut_bursts), 100 * p->n_cut / p->n_bursts);
+}
+
 /* Records whose moments lean to slow code, and nothing that holds against them: they may be further off than their scatter says. */
 static void judge_moments(const struct work *w, struct solution *sol)
 {
@@ -393,6 +402,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);
 		judge_stages(w, w->scope_problems[s], sol);
+		judge_cut(w->scope_problems[s], sol);
 		judge_moments(w, sol);
 		judge_total(w, w->scope_problems[s], sol);
 		judge_time(w, sol);

@@ -330,4 +330,55 @@ check 'a truth of another build is refused' status 1 "$SKIDPROF" report -i app.d
 check 'in one line with the remedy' sh -c '[ "$(grep -c . err)" -eq 1 ]'
 check 'a truth that is none' status 1 "$SKIDPROF" report -i app.data --truth app.c
 check 'time without bursts says so' sh -c '"$SKIDPROF" report -i time.data 2>&1 | grep -q "no bursts taken"'
+
+# Behind a system call a burst sees nothing, and three loops with calls between are known no better than by time.
+cat >calls.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static unsigned v[64], sum;
+
+__attribute__((noinline)) static void fill(unsigned x, int n)
+{
+	for (int i = 0; i < n; i++)
+		v[i & 63] = (x = x * 1103515245 + 12345) >> 7;
+}
+
+__attribute__((noinline)) static int squeeze(int n)
+{
+	int k = 0;
+
+	for (int i = 0; i < n; i++)
+		if (v[i & 63] % 7 != 3)
+			v[k++ & 63] = v[i & 63] ^ v[i & 63] >> 3;
+	return k;
+}
+
+__attribute__((noinline)) static void count(int n)
+{
+	for (int i = 0; i < n; i++)
+		for (unsigned x = v[i & 63]; x; x &= x - 1)
+			sum++;
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < atoi(argv[argc - 1]); i++) {
+		int n = 20 + i % 40;
+
+		fill(sum + i, n);
+		syscall(SYS_getppid);
+		n = squeeze(n);
+		syscall(SYS_getppid);
+		count(n);
+	}
+	printf("%u\n", sum);
+	return 0;
+}
+END
+gcc -O2 -g calls.c -o calls && "$SKIDPROF" record -q --pmu clock -o calls.data ./calls 1500000 >/dev/null
+check 'bursts that end at system calls are no reason to believe shares' status 3 "$SKIDPROF" report -i calls.data --format json
+check 'and the reason is given' json 'any("end at a system call" in (f["why"] or "") for f in d["functions"]) and not any(f["status"] in ("fixed", "weak") for f in d["functions"] if f["name"] in ("count", "squeeze", "fill"))'
 finish
