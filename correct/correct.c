@@ -349,7 +349,7 @@ static void show_sample(void *arg, const struct recording *r, const struct pd_re
 			s.scope = scope;
 			s.insn = (uint32_t)insn;
 			add_seen(r, rec, p, s.insn);
-			if (rec->event == r->burst_event) {
+			if (p->relative && rec->event == r->burst_event) {
 				p->n_bursts++;
 				p->n_cut += entry_cuts(w->rec, rec);
 			}
