@@ -32,8 +32,11 @@ static uint64_t by_registers(const struct recording *r, const struct pd_record *
 	return copy.isa != ISA_NONE && unwind_pc(&copy, &ip) ? ip : 0;
 }
 
-/* Behind the system call that the code at ip comes to without a branch; ip where it comes to none: a fault, say. */
-static uint64_t behind_call(struct recording *r, uint32_t pid, uint64_t ip)
+/*
+ * Behind the system call that the code at ip comes to without a branch; ip where it comes to none: a fault, say.  STAYS: what may
+ * as well have stayed in a loop, at whose end the call stands, comes to none.
+ */
+static uint64_t behind_call(struct recording *r, uint32_t pid, uint64_t ip, bool stays)
 {
 	struct place at = recording_place(r, pid, ip);
 	const struct module *m = at.module >= 0 ? r->modules[at.module] : NULL;
@@ -54,6 +57,8 @@ static uint64_t behind_call(struct recording *r, uint32_t pid, uint64_t ip)
 			return ip + passed;
 		if (insn.flow != INSN_PLAIN && insn.flow != INSN_COND)
 			break;
+		if (stays && insn.flow == INSN_COND && insn.target < at.vaddr + passed)
+			break;
 	}
 	return ip;
 }
@@ -62,7 +67,8 @@ bool entry_cuts(struct recording *r, const struct pd_record *burst)
 {
 	const struct pd_sample *s = &burst->sample;
 
-	return s->n_branches && behind_call(r, burst->pid, s->branches[0].to_ip) != s->branches[0].to_ip;
+	return s->n_branches &&
+	       behind_call(r, burst->pid, s->branches[0].to_ip, true) != s->branches[0].to_ip;
 }
 
 static uint64_t by_branches(struct recording *r, const struct pd_record *rec)
@@ -72,10 +78,10 @@ static uint64_t by_branches(struct recording *r, const struct pd_record *rec)
 	/* Of branches that are no path the newest may be long ago. */
 	for (size_t i = 0; i < s->n_branches; i++) {
 		if (s->branches[i].to_ip && s->branches[i].to_ip < KERNEL_HALF)
-			return behind_call(r, rec->pid, s->branches[i].to_ip);
+			return behind_call(r, rec->pid, s->branches[i].to_ip, false);
 		/* The entry itself, where the kernel's branches are on record, too. */
 		if (s->branches[i].from_ip && s->branches[i].from_ip < KERNEL_HALF)
-			return behind_call(r, rec->pid, s->branches[i].from_ip);
+			return behind_call(r, rec->pid, s->branches[i].from_ip, false);
 	}
 	return 0;
 }
