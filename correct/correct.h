@@ -8,7 +8,7 @@
  */
 #include <math.h>
 
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "correct/profile.h"
 #include "correct/recording/filter.h"
 

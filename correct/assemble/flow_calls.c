@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary/module.h"
 #include "correct/assemble/flow_impl.h"
-#include "correct/binary/module.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"

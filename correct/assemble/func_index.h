@@ -3,7 +3,7 @@
 #define SKIDPROF_CORRECT_ASSEMBLE_FUNC_INDEX_H
 
 /* The functions of a profile, found by address. */
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "correct/profile.h"
 
 /* Append the innermost and physical function of an address to the profile, or find them there. */

@@ -7,7 +7,7 @@
  * the functions that were put in place around it, and where it goes to.  A
  * profile has only code that was sampled or is in a region.
  */
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "correct/profile.h"
 #include "profiler/base/texts.h"
 

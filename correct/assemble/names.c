@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary/module.h"
 #include "correct/assemble/assemble_impl.h"
-#include "correct/binary/module.h"
 #include "profiler/base/mem.h"
 
 /* "17h0123456789abcdefE": what ends a name of Rust's first mangling; so many of its letters tell enough. */

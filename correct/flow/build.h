@@ -9,7 +9,7 @@
  * they are cut into blocks (cut.c), and the calls get their returns
  * (returns.c).  Only this folder includes it.
  */
-#include "correct/binary/insn_form.h"
+#include "binary/insn_form.h"
 #include "correct/flow/graph.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"

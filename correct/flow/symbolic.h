@@ -7,7 +7,7 @@
  * constant and a multiple of one unknown, and values read from a table that
  * is indexed so.
  */
-#include "correct/binary/insn_form.h"
+#include "binary/insn_form.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/binary/insn_step.h"
+#include "binary/insn_step.h"
 #include "correct/flow/dominators.h"
 #include "correct/model/effort.h"
 #include "profiler/base/err.h"

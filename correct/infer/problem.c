@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/binary/insn.h"
+#include "binary/insn.h"
 #include "correct/flow/scc.h"
 #include "profiler/base/mem.h"
 

@@ -7,7 +7,7 @@
  * it: the kernel's chain by frame pointers, a copy of the stack that is
  * unwound here, or the calls in branch records that are not back yet.
  */
-#include "correct/binary/unwind.h"
+#include "binary/unwind.h"
 #include "correct/recording/recording.h"
 
 /* Addresses of the kernel, on any machine: no program calls from there. */

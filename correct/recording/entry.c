@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/recording/entry.h"
 
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "correct/model/effort.h"
 #include "correct/recording/callers.h"
 

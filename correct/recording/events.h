@@ -7,7 +7,7 @@
  * architectural, which retired instructions they count (a_ki of eq. 6).
  * One table, from event names and generic perf events.
  */
-#include "correct/binary/insn.h"
+#include "binary/insn.h"
 #include "correct/flow/graph.h"
 
 enum mix_kind {

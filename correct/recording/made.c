@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "correct/binary/jitdump.h"
-#include "correct/binary/perf_map.h"
+#include "binary/jitdump.h"
+#include "binary/perf_map.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"

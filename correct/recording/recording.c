@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "correct/binary/jitdump.h"
+#include "binary/jitdump.h"
 #include "correct/recording/chosen.h"
 #include "correct/recording/entry.h"
 #include "correct/recording/made.h"

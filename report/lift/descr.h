@@ -10,7 +10,7 @@
 #include <regex.h>
 #include <stdbool.h>
 
-#include "correct/binary/insn.h"
+#include "binary/insn.h"
 #include "profiler/base/vec.h"
 
 enum descr_give { GIVE_NONE, GIVE_HEX, GIVE_RAW, GIVE_ASM, GIVE_OBJECT };

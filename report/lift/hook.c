@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/binary/insn.h"
+#include "binary/insn.h"
 #include "profiler/base/err.h"
 
 /* Code being put together, for the place it will run at. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/truth/truth.h"

@@ -10,7 +10,7 @@
  */
 #include <stdint.h>
 
-#include "correct/binary/module.h"
+#include "binary/module.h"
 
 struct measure {
 	const struct module *module;

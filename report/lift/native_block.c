@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "correct/binary/insn_operands.h"
+#include "binary/insn_operands.h"
 #include "profiler/base/err.h"
 
 enum { BRANCH_BYTES = 2, STACK_POINTER = 4 };

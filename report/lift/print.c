@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "profiler/base/begins.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "report/lift/lift.h"

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "correct/binary/insn.h"
+#include "binary/insn.h"
 
 struct lift;
 struct lift_kernel;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "profiler/base/err.h"
 
 static void dump(const struct module *m, struct insn_decoder *d, uint64_t vaddr, uint64_t size)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "profiler/base/err.h"
 #include "profiler/base/vec.h"
 #include "report/lift/native_block.h"

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "correct/binary/jitdump.h"
-#include "correct/binary/module.h"
+#include "binary/jitdump.h"
+#include "binary/module.h"
 #include "profiler/base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/binary/unwind.h"
+#include "binary/unwind.h"
 #include "profiler/base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "correct/binary/insn.h"
+#include "binary/insn.h"
 #include "correct/infer/problem.h"
 
 struct fixture {

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "correct/binary/insn.h"
+#include "binary/insn.h"
 #include "correct/recording/events.h"
 #include "profiler/sim/blocks.h"
 #include "profiler/sim/events.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "correct/binary/insn.h"
+#include "binary/insn.h"
 #include "profiler/base/err.h"
 
 enum { VADDR = 0x1000, PADDING = 16 };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "correct/binary/insn_step.h"
+#include "binary/insn_step.h"
 #include "profiler/base/err.h"
 
 enum { VADDR = 0x1000, NONE = STEP_NO_REG };

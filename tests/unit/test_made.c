@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "correct/binary/jitdump.h"
-#include "correct/binary/perf_map.h"
+#include "binary/jitdump.h"
+#include "binary/perf_map.h"
 #include "correct/recording/made.h"
 #include "profiler/base/log.h"
 

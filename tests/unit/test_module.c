@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "correct/binary/module.h"
+#include "binary/module.h"
 #include "profiler/base/err.h"
 
 /*

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "correct/binary/insn_operands.h"
+#include "binary/insn_operands.h"
 #include "profiler/base/err.h"
 #include "report/lift/native_block.h"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "correct/binary/unwind.h"
+#include "binary/unwind.h"
 
 #if defined(__clang__)
 #define ALONE __attribute__((noinline))
