@@ -107,8 +107,11 @@ static void add_region_insns(struct assembly *a, size_t r)
 		}
 		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++) {
 			uint32_t module = a->w->graph->blocks[block->graph_block].module;
-			struct profile_insn *insn = add_insn(a, module, prob->insns[i].vaddr);
+			struct profile_insn *insn;
 
+			if (!drawn && prob->seen_insn[i] == 0 && prob->seen_cyc[i] == 0)
+				continue; /* a region without an answer may be of millions */
+			insn = add_insn(a, module, prob->insns[i].vaddr);
 			insn->region = (int32_t)r;
 			insn->block = drawn ? (uint32_t)b : UINT32_MAX;
 			insn->size_bytes = prob->insns[i].size_bytes;

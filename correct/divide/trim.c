@@ -62,7 +62,7 @@ void trim_hopeless(struct work *w)
 {
 	struct flow_ran ran;
 
-	if (!w->sums.paths || !any_hopeless(w))
+	if (!any_hopeless(w))
 		return;
 	flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &ran);
 	mark_samples(w, ran.block);

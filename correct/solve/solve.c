@@ -96,6 +96,8 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
 	sol->contradicted = true;
 }
 
+static const char would_show[] = "; branch records (-b) or bursts (--bursts) would show what of it ran";
+
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 {
 	size_t n_free, n_edges = 0, max = stacks ? EFFORT_FREE_STACKS : EFFORT_FREE;
@@ -105,8 +107,7 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 		n_edges += !usable || usable[e];
 	if ((n_free <= max && n_edges <= EFFORT_SOLVED_EDGES && p->n_edges * n_free <= EFFORT_FREE_EDGES))
 		return 0;
-	return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free,
-	               stacks ? "" : "; branch records (-b) or bursts (--bursts) would show what of it ran");
+	return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free, stacks ? "" : would_show);
 }
 
 /* eq. 22.  Beside stacks, which say the way itself, a shadow is not measured. */
@@ -138,11 +139,11 @@ static int judge_samples(const struct problem *p, const bool *usable)
 }
 
 /* Told before anything is worked out of it. */
-static int judge_trimmed(const struct flow_region *r)
+static int judge_trimmed(const struct flow_region *r, bool stacks)
 {
 	if (!r->n_untrimmed)
 		return 0;
-	return sp_fail(SP_EDOMAIN, reason_text_too_large_to_look, r->n_untrimmed, r->n_blocks);
+	return sp_fail(SP_EDOMAIN, reason_text_too_large_to_look, r->n_untrimmed, r->n_blocks, stacks ? "" : would_show);
 }
 
 static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut,
@@ -219,7 +220,7 @@ static int solve_one(struct work *w, struct evidence *ev, size_t s, struct budge
 	struct solution *sol = &w->scope_solutions[s];
 	int err;
 
-	err = judge_trimmed(w->scopes.v[s].region);
+	err = judge_trimmed(w->scopes.v[s].region, w->sums.paths);
 	if (err < 0)
 		return err;
 	if (!worth_solving(w->scope_problems[s], sol) ||
