@@ -39,7 +39,7 @@ LIBS    = $(shell pkg-config --libs $(PC) 2>/dev/null) -liberty -lpfm -lpthread 
 ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(if $(COVERAGE),--coverage) $(HARDEN_LD) $(LDFLAGS)
 
 SRC     := $(filter-out profiler/main.c,$(wildcard profiler/*.c profiler/base/*.c profiler/perfdata/*.c \
-           profiler/pmu/*.c profiler/calibrate/*.c profiler/doctor/*.c profiler/replay/*/decode*.c profiler/replay/*/emit*.c binary/*.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
+           profiler/pmu/*.c profiler/calibrate/*.c profiler/doctor/*.c profiler/replay/*/decode*.c profiler/replay/*/emit*.c profiler/binary/*.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
 SIM_SRC := $(wildcard profiler/sim/*.c)
 # The plugin shares only the base with the rest: the corrector must not know how samples were made.
 PLUGIN_SRC := $(SIM_SRC) profiler/base/err.c profiler/base/vec.c

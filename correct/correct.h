@@ -8,9 +8,9 @@
  */
 #include <math.h>
 
-#include "binary/module.h"
 #include "correct/profile.h"
 #include "correct/recording/filter.h"
+#include "profiler/binary/module.h"
 
 enum correct_method {
 	METHOD_FULL, /* all evidence: the default */

@@ -6,7 +6,7 @@
  * A profile as one page that needs nothing else: functions, a flame graph,
  * source and assembly of the hot ones, regions with their loops, and time.
  */
-#include "binary/module.h"
+#include "profiler/binary/module.h"
 #include "report/report.h"
 #include "report/source.h"
 

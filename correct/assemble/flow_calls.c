@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/module.h"
 #include "correct/assemble/flow_impl.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
+#include "profiler/binary/module.h"
 
 /* A part of a function that the compiler split off, with a symbol of its own: its entry is not the function's. */
 static bool is_split(const struct module *m, uint64_t vaddr)

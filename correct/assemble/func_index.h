@@ -3,8 +3,8 @@
 #define SKIDPROF_CORRECT_ASSEMBLE_FUNC_INDEX_H
 
 /* The functions of a profile, found by address. */
-#include "binary/module.h"
 #include "correct/profile.h"
+#include "profiler/binary/module.h"
 
 /* Append the innermost and physical function of an address to the profile, or find them there. */
 struct func_index;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/module.h"
 #include "correct/assemble/assemble_impl.h"
 #include "profiler/base/mem.h"
+#include "profiler/binary/module.h"
 
 /* "17h0123456789abcdefE": what ends a name of Rust's first mangling; so many of its letters tell enough. */
 enum { RUST_HASH = 20, SHOWN_HASH = 9 };

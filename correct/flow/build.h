@@ -9,10 +9,10 @@
  * they are cut into blocks (cut.c), and the calls get their returns
  * (returns.c).  Only this folder includes it.
  */
-#include "binary/insn_form.h"
 #include "correct/flow/graph.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+#include "profiler/binary/insn_form.h"
 
 #define FLOW_NONE UINT32_MAX
 

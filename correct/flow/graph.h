@@ -7,7 +7,7 @@
  * several modules, and edges between them, calls and returns included.
  * Ids are indices; blocks are sorted by (module, vaddr).
  */
-#include "binary/module.h"
+#include "profiler/binary/module.h"
 
 enum flow_edge_kind {
 	FLOW_FALL,  /* to the next block: not taken, or simply cut by a target */

@@ -7,7 +7,7 @@
  * constant and a multiple of one unknown, and values read from a table that
  * is indexed so.
  */
-#include "binary/insn_form.h"
+#include "profiler/binary/insn_form.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/insn_step.h"
 #include "correct/flow/dominators.h"
 #include "correct/model/effort.h"
 #include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/vec.h"
+#include "profiler/binary/insn_step.h"
 
 enum { MAX_COUNT = 1 << 20 }; /* of a loop that is counted at all */
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/insn.h"
 #include "correct/flow/scc.h"
 #include "profiler/base/mem.h"
+#include "profiler/binary/insn.h"
 
 #define NONE UINT32_MAX
 

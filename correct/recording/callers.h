@@ -7,8 +7,8 @@
  * it: the kernel's chain by frame pointers, a copy of the stack that is
  * unwound here, or the calls in branch records that are not back yet.
  */
-#include "binary/unwind.h"
 #include "correct/recording/recording.h"
+#include "profiler/binary/unwind.h"
 
 /* Addresses of the kernel, on any machine: no program calls from there. */
 #define KERNEL_HALF (UINT64_C(1) << 63)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/recording/entry.h"
 
-#include "binary/module.h"
 #include "correct/model/effort.h"
 #include "correct/recording/callers.h"
+#include "profiler/binary/module.h"
 
 bool entry_is(const struct recording *r, const struct pd_record *rec)
 {

@@ -7,8 +7,8 @@
  * architectural, which retired instructions they count (a_ki of eq. 6).
  * One table, from event names and generic perf events.
  */
-#include "binary/insn.h"
 #include "correct/flow/graph.h"
+#include "profiler/binary/insn.h"
 
 enum mix_kind {
 	MIX_NONE, /* speculative, microarchitectural or unknown: says nothing exact */

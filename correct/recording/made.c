@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binary/jitdump.h"
-#include "binary/perf_map.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/texts.h"
+#include "profiler/binary/jitdump.h"
+#include "profiler/binary/perf_map.h"
 
 enum { MOST_BYTES = 1 << 30 };
 

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "binary/jitdump.h"
 #include "correct/recording/chosen.h"
 #include "correct/recording/entry.h"
 #include "correct/recording/made.h"
@@ -16,6 +15,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "profiler/binary/jitdump.h"
 
 /* Modules of files that are not open yet; other values are indices. */
 enum { FILE_UNUSABLE = -1, FILE_NEW = -2 };

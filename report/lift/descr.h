@@ -10,8 +10,8 @@
 #include <regex.h>
 #include <stdbool.h>
 
-#include "binary/insn.h"
 #include "profiler/base/vec.h"
+#include "profiler/binary/insn.h"
 
 enum descr_give { GIVE_NONE, GIVE_HEX, GIVE_RAW, GIVE_ASM, GIVE_OBJECT };
 

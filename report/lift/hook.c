@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/insn.h"
 #include "profiler/base/err.h"
+#include "profiler/binary/insn.h"
 
 /* Code being put together, for the place it will run at. */
 struct code {

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "binary/module.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/binary/module.h"
 #include "report/truth/truth.h"
 
 int lift_run(const struct lift_opts *o, struct lift *l)

@@ -10,7 +10,7 @@
  */
 #include <stdint.h>
 
-#include "binary/module.h"
+#include "profiler/binary/module.h"
 
 struct measure {
 	const struct module *module;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "binary/insn_operands.h"
 #include "profiler/base/err.h"
+#include "profiler/binary/insn_operands.h"
 
 enum { BRANCH_BYTES = 2, STACK_POINTER = 4 };
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/module.h"
 #include "profiler/base/begins.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/binary/module.h"
 #include "report/lift/lift.h"
 #include "report/number.h"
 #include "report/truth/truth.h"

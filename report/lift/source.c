@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/module.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/binary/module.h"
 #include "report/lift/lift.h"
 #include "report/match/place.h"
 #include "report/truth/truth.h"

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "binary/module.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/binary/module.h"
 #include "report/lift/clock.h"
 #include "report/lift/hook.h"
 #include "report/lift/lift.h"

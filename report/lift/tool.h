@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "binary/insn.h"
+#include "profiler/binary/insn.h"
 
 struct lift;
 struct lift_kernel;

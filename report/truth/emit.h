@@ -2,7 +2,7 @@
 #ifndef SKIDPROF_REPORT_TRUTH_EMIT_H
 #define SKIDPROF_REPORT_TRUTH_EMIT_H
 
-#include "binary/module.h"
+#include "profiler/binary/module.h"
 #include "report/truth/truth.h"
 
 /* Where code outside any file (JIT, signal trampolines) is booked: one instruction at 0. */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "binary/module.h"
 #include "profiler/base/err.h"
+#include "profiler/binary/module.h"
 
 static void dump(const struct module *m, struct insn_decoder *d, uint64_t vaddr, uint64_t size)
 {

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "binary/module.h"
 #include "profiler/base/err.h"
 #include "profiler/base/vec.h"
+#include "profiler/binary/module.h"
 #include "report/lift/native_block.h"
 
 enum { LEAST_TEXT = 100 };

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "binary/module.h"
 #include "profiler/base/log.h"
+#include "profiler/binary/module.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

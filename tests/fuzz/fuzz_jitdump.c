@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "binary/jitdump.h"
-#include "binary/module.h"
 #include "profiler/base/log.h"
+#include "profiler/binary/jitdump.h"
+#include "profiler/binary/module.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

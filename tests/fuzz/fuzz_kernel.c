@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binary/module.h"
+#include "profiler/binary/module.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/unwind.h"
 #include "profiler/base/log.h"
+#include "profiler/binary/unwind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

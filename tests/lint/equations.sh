@@ -30,7 +30,7 @@ numbers()
 		}' | sort -nu
 }
 
-mapfile -t code < <(find profiler binary correct report -name '*.[ch]' -o -name '*.def' | sort)
+mapfile -t code < <(find profiler correct report -name '*.[ch]' -o -name '*.def' | sort)
 mapfile -t tests < <(find tests/unit tests/cases -name '*.[cS]' 2>/dev/null | sort)
 in_code=$(numbers "${code[@]}" /dev/null)
 pinned=$(numbers "${tests[@]}" /dev/null)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The map has every folder, and includes point one way: report -> correct -> binary -> profiler/perfdata and profiler/record.h ->
-# profiler/base.
+# The map has every folder, and includes point one way: report -> correct -> profiler/binary -> profiler/perfdata and
+# profiler/record.h -> profiler/base.
 # The simulator and the corrector know nothing of each other: one tested by the other's assumptions proves nothing.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -24,11 +24,11 @@ allow profiler/base "$base"
 allow profiler/perfdata "profiler/perfdata/|$base"
 allow profiler/sim "profiler/sim/|$base"
 allow profiler "profiler/" ! -path 'profiler/sim/*' ! -path 'profiler/main.c'
-allow binary "binary/|profiler/perfdata/|$base"
-allow correct "correct/|binary/|profiler/perfdata/|profiler/record\.h|$base"
+allow profiler/binary "profiler/binary/|profiler/perfdata/|$base"
+allow correct "correct/|profiler/binary/|profiler/perfdata/|profiler/record\.h|$base"
 # In correct/ a folder may include those that stand before it here, so that none can come to need itself.  profile.h and work.h are
 # what they work towards and on, correct.h what is asked of them; correct.c puts the folders together.
-below='' waists='correct/(profile|correct|work)\.h|binary/|profiler/perfdata/'
+below='' waists='correct/(profile|correct|work)\.h|profiler/binary/|profiler/perfdata/'
 for room in model judge skid flow recording infer evidence divide solve assemble; do
 	below="${below:+$below|}correct/$room/"
 	allow "correct/$room" "$below|$waists|$base"
@@ -37,12 +37,19 @@ for room in correct/*/; do
 	[[ $below == *$room* ]] || { echo "$room: its place among the folders of correct/ is not given" && bad=1; }
 done
 # Exact counts are read and written by themselves, and put beside a profile by what knows both.
-allow report/truth "report/truth/|binary/|profiler/record\.h|$base"
+allow report/truth "report/truth/|profiler/binary/|profiler/record\.h|$base"
 allow report/inclusive "report/inclusive/|correct/|$base"
-allow report/match "report/match/|report/truth/|correct/|binary/|$base"
+allow report/match "report/match/|report/truth/|correct/|profiler/binary/|$base"
 # lift asks the simulated core of a block's time through that one header.
-allow report "report/|correct/|binary/|profiler/perfdata/|profiler/predict\.h|$base" ! -path 'report/truth/*'
+allow report "report/|correct/|profiler/binary/|profiler/perfdata/|profiler/predict\.h|$base" ! -path 'report/truth/*'
 while read -r room; do
 	grep -qF "$room/" man/skidprof-design.7 || { echo "$room: what it is for is not in man/skidprof-design.7" && bad=1; }
-done < <(find profiler binary correct report -type d)
+done < <(find profiler correct report -type d)
+# Few things stand at the top.
+while read -r name; do
+	case $name in
+	Makefile | profiler | correct | report | tests | samples | man | README.md | LICENSE | .* | build*) ;;
+	*) echo "$name: it has no place at the top" && bad=1 ;;
+	esac
+done < <(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u)
 exit $bad

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "binary/insn.h"
 #include "correct/infer/problem.h"
+#include "profiler/binary/insn.h"
 
 struct fixture {
 	struct flow_graph g;

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "binary/insn.h"
 #include "correct/recording/events.h"
+#include "profiler/binary/insn.h"
 #include "profiler/sim/blocks.h"
 #include "profiler/sim/events.h"
 

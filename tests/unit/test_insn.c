@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "binary/insn.h"
 #include "profiler/base/err.h"
+#include "profiler/binary/insn.h"
 
 enum { VADDR = 0x1000, PADDING = 16 };
 

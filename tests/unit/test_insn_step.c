@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "binary/insn_step.h"
 #include "profiler/base/err.h"
+#include "profiler/binary/insn_step.h"
 
 enum { VADDR = 0x1000, NONE = STEP_NO_REG };
 

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "binary/jitdump.h"
-#include "binary/perf_map.h"
 #include "correct/recording/made.h"
 #include "profiler/base/log.h"
+#include "profiler/binary/jitdump.h"
+#include "profiler/binary/perf_map.h"
 
 /* A jitdump as it grows. */
 struct dump {

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "binary/module.h"
 #include "profiler/base/err.h"
+#include "profiler/binary/module.h"
 
 /*
  * A program whose lines are known: `twice` is inlined into `middle` at line

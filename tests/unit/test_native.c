@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "binary/insn_operands.h"
 #include "profiler/base/err.h"
+#include "profiler/binary/insn_operands.h"
 #include "report/lift/native_block.h"
 
 #ifdef __x86_64__

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "binary/unwind.h"
+#include "profiler/binary/unwind.h"
 
 #if defined(__clang__)
 #define ALONE __attribute__((noinline))
