@@ -28,7 +28,8 @@ Program = collections.namedtuple("Program", "eps raw error inside n score fixed 
 
 
 def key(f):
-    return f["module"], f["linkage"] or f["name"], f["inlined"]
+    """Static functions of one name are told apart by where they stand."""
+    return f["module"], f["linkage"] or f["name"], f["file"], f["line"], f["inlined"]
 
 
 def of_compare(result):
@@ -39,11 +40,17 @@ def of_compare(result):
 
 def of_counts(result, true):
     """Functions of a report that tells instructions, by cycles in its branch records."""
-    out, seen = [], set()
+    said = collections.defaultdict(list)
     for f in result["functions"]:
-        seen.add(key(f))
-        out.append(Function(true.get(key(f), 0), f["fixed"] or 0, f["raw"] or 0, f["lo"], f["hi"], f["status"]))
-    return out + [Function(v, 0, 0, None, None, "raw") for k, v in true.items() if k not in seen]
+        said[key(f)].append(f)
+    out = []
+    for k, functions in said.items():
+        # Without lines they are not: then only their sum is known.
+        alone, f = len(functions) == 1, functions[0]
+        lo, hi = (f[end] if alone else None for end in ("lo", "hi"))
+        out.append(Function(true.get(k, 0), sum(g["fixed"] or 0 for g in functions), sum(g["raw"] or 0 for g in functions), lo, hi,
+                            f["status"] if alone else "raw"))
+    return out + [Function(v, 0, 0, None, None, "raw") for k, v in true.items() if k not in said]
 
 
 def eps(functions, what):
