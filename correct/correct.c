@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/assemble.h"
 #include "correct/divide/phase_scopes.h"
 #include "correct/divide/regions.h"
 #include "correct/divide/stages.h"
@@ -410,7 +409,7 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	return err;
 }
 
-static void work_fini(struct work *w)
+void correct_end(struct work *w)
 {
 	for (size_t r = 0; w->regions && r < w->regions->n; r++) {
 		if (w->problems)
@@ -439,53 +438,50 @@ static void work_fini(struct work *w)
 	recording_close(w->rec);
 }
 
-int correct_run(const struct correct_opts *opts, struct profile **out)
+int correct_run(const struct correct_opts *opts, struct work *w)
 {
-	struct work w = { .opts = opts };
 	struct evidence *ev = NULL;
 	int err;
 
+	*w = (struct work){ .opts = opts };
 	/* A singular matrix or a bad argument is ours to report, not a reason to abort(). */
 	gsl_set_error_handler_off();
-	err = recording_open(opts, &w.rec);
+	err = recording_open(opts, &w->rec);
 	if (err == 0)
-		err = sums_collect(w.rec, &w.sums);
+		err = sums_collect(w->rec, &w->sums);
 	if (err == 0)
-		err = choose_skid(&w);
+		err = choose_skid(w);
 	/* So few bursts, or branch records, tell no shares, whatever is made of them: what is left is where time went. */
-	if (err == 0 && w.rec->relative && w.sums.n_stacks < PROFILE_MIN_BURSTS)
-		w.rec->relative = false;
+	if (err == 0 && w->rec->relative && w->sums.n_stacks < PROFILE_MIN_BURSTS)
+		w->rec->relative = false;
 	if (err == 0)
-		w.as_sampled = as_sampled(&w);
+		w->as_sampled = as_sampled(w);
 	/* Without an instructions event there is nothing to correct, and without bursts no share to tell. */
-	if (err == 0 && !w.as_sampled && (w.rec->insn_event >= 0 || w.rec->relative)) {
-		w.effort.most = budget_blocks(opts->budget_s * ran_part);
-		err = regions_build(&w);
+	if (err == 0 && !w->as_sampled && (w->rec->insn_event >= 0 || w->rec->relative)) {
+		w->effort.most = budget_blocks(opts->budget_s * ran_part);
+		err = regions_build(w);
 		if (err == 0)
-			err = find_scopes(&w);
+			err = find_scopes(w);
 		if (err == 0) {
-			trim_hopeless(&w);
-			build_problems(&w);
-			build_scope_problems(&w);
-			err = collect_evidence(&w, &ev);
+			trim_hopeless(w);
+			build_problems(w);
+			build_scope_problems(w);
+			err = collect_evidence(w, &ev);
 		}
 		if (err == 0) {
-			timed_pace_set(&w);
-			if (w.rec->relative)
-				pace_set(&w);
-			solve_scopes(&w, ev);
-			err = average_scopes(&w);
+			timed_pace_set(w);
+			if (w->rec->relative)
+				pace_set(w);
+			solve_scopes(w, ev);
+			err = average_scopes(w);
 		}
 		if (err == 0) {
-			combine_scopes(&w);
-			err = average_unsolved(&w);
+			combine_scopes(w);
+			err = average_unsolved(w);
 		}
 	} else if (err == 0) {
-		timed_pace_set(&w);
+		timed_pace_set(w);
 	}
-	if (err == 0)
-		err = assemble(&w, out);
 	evidence_end(ev);
-	work_fini(&w);
 	return err;
 }

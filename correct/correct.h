@@ -3,8 +3,7 @@
 #define SKIDPROF_CORRECT_CORRECT_H
 
 /*
- * The whole correction: a recording and its binaries go in, a profile comes
- * out.  Every report command calls this one function.
+ * What is asked of a correction: which recording, of what part of it, and how.
  */
 #include <math.h>
 
@@ -40,8 +39,5 @@ struct correct_opts {
 /* "full", "raw": -1 for another word, with a suggestion worded. */
 int correct_method_parse(const char *word);
 const char *correct_method_word(enum correct_method m);
-
-/* Returns 0 and the profile, or what failed.  What is doubtful is in the profile, not an error. */
-int correct_run(const struct correct_opts *opts, struct profile **out);
 
 #endif

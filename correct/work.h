@@ -41,4 +41,12 @@ struct work {
 	const char *skid_basis;
 };
 
+/*
+ * The whole correction: from a recording and its binaries to the solutions of its regions.  opts stay the caller's, and are read
+ * until correct_end(), which follows also where this fails.  Returns 0, or what failed.  What is doubtful is in the solutions,
+ * not an error.
+ */
+int correct_run(const struct correct_opts *opts, struct work *out);
+void correct_end(struct work *w);
+
 #endif

@@ -6,8 +6,8 @@
  * One physical function as its source lines, with the calls that were put in
  * place below the lines they stand in, and as its instructions.
  */
-#include "correct/assemble/calls.h"
-#include "correct/assemble/listing.h"
+#include "report/assemble/calls.h"
+#include "report/assemble/listing.h"
 #include "report/report.h"
 #include "report/source.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/calls.h"
 #include "profiler/base/err.h"
+#include "report/assemble/calls.h"
 #include "report/report.h"
 
 enum id {

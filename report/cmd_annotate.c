@@ -9,6 +9,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "report/annotate.h"
+#include "report/assemble/assemble.h"
 #include "report/cmd.h"
 #include "report/number.h"
 #include "report/options.h"
@@ -316,7 +317,7 @@ int cmd_annotate(int argc, char **argv)
 	if (o.input.format == REPORT_CSV)
 		return sp_fail(SP_EUSAGE, "annotate has no table to write as csv; use --format text or json");
 	o.annotate.context = (uint32_t)o.context;
-	err = correct_run(&o.input.correct, &p);
+	err = assemble_profile(&o.input.correct, &p);
 	if (err == 0)
 		err = show(p, &o);
 	if (err == 0)

@@ -7,6 +7,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "report/assemble/assemble.h"
 #include "report/cmd.h"
 #include "report/compare.h"
 #include "report/match/place.h"
@@ -270,7 +271,7 @@ int cmd_compare(int argc, char **argv)
 		        "skidprof compare: --truth FILE is needed; 'skidprof truth PROGRAM' counts exactly");
 	err = truth_read(o.truth, &t);
 	if (err == 0)
-		err = correct_run(&o.input.correct, &p);
+		err = assemble_profile(&o.input.correct, &p);
 	if (err == 0)
 		err = compare(&o, p, t);
 	if (err == 0)

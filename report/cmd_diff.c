@@ -12,6 +12,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "report/assemble/assemble.h"
 #include "report/cmd.h"
 #include "report/diff.h"
 #include "report/match/join.h"
@@ -173,7 +174,7 @@ static int load(const struct options *o, const char *path, struct profile **out)
 	if (err < 0)
 		return err;
 	if (recording)
-		return correct_run(&opts, out);
+		return assemble_profile(&opts, out);
 	err = truth_read(path, &t);
 	if (err == 0)
 		err = match_profile(t, path, &opts.modules, opts.texts, out);

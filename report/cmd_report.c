@@ -7,6 +7,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "report/assemble/assemble.h"
 #include "report/cmd.h"
 #include "report/html.h"
 #include "report/match/join.h"
@@ -317,7 +318,7 @@ static int find_cores(const struct options *o, struct profile **p)
 	int err;
 
 	raw.method = METHOD_RAW;
-	err = correct_run(&raw, p);
+	err = assemble_profile(&raw, p);
 	if (err == 0 && !(*p)->meta.n_cores)
 		return sp_fail(
 		        SP_ENOTSUP,
@@ -340,7 +341,7 @@ static int print_cores(const struct options *o, const struct profile *kinds, str
 		struct profile *p = NULL;
 
 		opts.filter.core = kinds->meta.cores[i].name;
-		err = correct_run(&opts, &p);
+		err = assemble_profile(&opts, &p);
 		if (i)
 			fputs(json ? ",\n" : "\n", term->f);
 		if (err == 0)
@@ -405,7 +406,7 @@ int cmd_report(int argc, char **argv)
 		               "--truth counts whole runs: not with --comm, --pid, --tid, --time or --event");
 	if (o.by_core)
 		return report_by_core(&o);
-	err = correct_run(&o.input.correct, &p);
+	err = assemble_profile(&o.input.correct, &p);
 	if (err == 0 && o.truth)
 		err = apply_truth(&o, p);
 	if (err == 0 && p->meta.truth_rolled)

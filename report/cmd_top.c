@@ -2,6 +2,7 @@
 /* skidprof top: the command line. */
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "report/assemble/assemble.h"
 #include "report/cmd.h"
 #include "report/options.h"
 #include "report/top/terminal.h"
@@ -79,7 +80,7 @@ int cmd_top(int argc, char **argv)
 	if (err < 0)
 		return err;
 	o.input.correct.stacks = o.input.correct.texts = true;
-	err = correct_run(&o.input.correct, &p);
+	err = assemble_profile(&o.input.correct, &p);
 	if (err == 0 && !(t.sources = sources_new(&o.sources)))
 		err = sp_fail(SP_ENOMEM, "out of memory");
 	t.p = p;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/context_walk.h"
 #include "correct/model/model.h"
 #include "profiler/base/mem.h"
+#include "report/assemble/context_walk.h"
 #include "report/inclusive/impl.h"
 
 /* What calls nothing is what it runs itself. */

@@ -3,8 +3,8 @@
 #define SKIDPROF_REPORT_INCLUSIVE_IMPL_H
 
 /* What the files of inclusive counts hand to each other. */
-#include "correct/assemble/own_noise.h"
 #include "profiler/base/vec.h"
+#include "report/assemble/own_noise.h"
 #include "report/inclusive/inclusive.h"
 
 /* Less of all calls than this is the arithmetic's rounding; a caller with so much of them has all: the flow's rounding. */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/context_walk.h"
 #include "correct/model/effort.h"
 #include "profiler/base/mem.h"
+#include "report/assemble/context_walk.h"
 #include "report/inclusive/impl.h"
 
 /* 90% of a variable lie within so many standard deviations where these are known by the parts of paths (Student's t; z_of_90). */

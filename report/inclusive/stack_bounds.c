@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/context_walk.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+#include "report/assemble/context_walk.h"
 #include "report/inclusive/impl.h"
 
 static const double small_share = 1e-9;

@@ -3,7 +3,7 @@
 #define SKIDPROF_REPORT_INCLUSIVE_STACK_BOUNDS_H
 
 /* How well call stacks know what functions come to with all that they call. */
-#include "correct/assemble/own_noise.h"
+#include "report/assemble/own_noise.h"
 #include "report/inclusive/inclusive.h"
 
 /*

@@ -7,6 +7,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/binary/module.h"
+#include "report/assemble/assemble.h"
 #include "report/lift/lift.h"
 #include "report/match/place.h"
 #include "report/truth/truth.h"
@@ -125,7 +126,7 @@ int lift_read(const struct lift_opts *o, struct lift *l, struct lift_counts *out
 
 	l->exact = o->truth != NULL;
 	if (o->input_given || !o->truth)
-		err = correct_run(&o->correct, &l->profile);
+		err = assemble_profile(&o->correct, &l->profile);
 	if (err == 0 && o->truth)
 		return read_truth(o, l, out);
 	l->relative = err == 0 && l->profile->meta.relative;

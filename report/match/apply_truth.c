@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/assemble/calls.h"
-#include "correct/assemble/own_noise.h"
 #include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "report/assemble/calls.h"
+#include "report/assemble/own_noise.h"
 #include "report/match/names.h"
 #include "report/match/place.h"
 #include "report/match/same_run.h"

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "correct/assemble/func_index.h"
-#include "correct/assemble/listing.h"
 #include "profiler/base/mem.h"
+#include "report/assemble/func_index.h"
+#include "report/assemble/listing.h"
 #include "report/match/join.h"
 
 static void add_modules(struct profile *p, const struct truth *t)

@@ -29,7 +29,7 @@ allow correct "correct/|profiler/binary/|profiler/perfdata/|profiler/record\.h|$
 # In correct/ a folder may include those that stand before it here, so that none can come to need itself.  profile.h and work.h are
 # what they work towards and on, correct.h what is asked of them; correct.c puts the folders together.
 below='' waists='correct/(profile|correct|work)\.h|profiler/binary/|profiler/perfdata/'
-for room in model judge skid flow recording infer evidence divide solve assemble; do
+for room in model judge skid flow recording infer evidence divide solve; do
 	below="${below:+$below|}correct/$room/"
 	allow "correct/$room" "$below|$waists|$base"
 done
@@ -38,8 +38,10 @@ for room in correct/*/; do
 done
 # Exact counts are read and written by themselves, and put beside a profile by what knows both.
 allow report/truth "report/truth/|profiler/binary/|profiler/record\.h|$base"
-allow report/inclusive "report/inclusive/|correct/|$base"
-allow report/match "report/match/|report/truth/|correct/|profiler/binary/|$base"
+# A profile is assembled of what a correction worked out, and no view of it is known there.
+allow report/assemble "report/assemble/|correct/|profiler/binary/|profiler/perfdata/|$base"
+allow report/inclusive "report/inclusive/|report/assemble/|correct/|$base"
+allow report/match "report/match/|report/truth/|report/assemble/|correct/|profiler/binary/|$base"
 # lift asks the simulated core of a block's time through that one header.
 allow report "report/|correct/|profiler/binary/|profiler/perfdata/|profiler/predict\.h|$base" ! -path 'report/truth/*'
 while read -r room; do

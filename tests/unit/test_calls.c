@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "correct/assemble/calls.h"
+#include "report/assemble/calls.h"
 
 enum { DRAWS = 101 };
 

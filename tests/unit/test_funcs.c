@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "correct/assemble/assemble_impl.h"
 #include "correct/judge/reasons.h"
+#include "report/assemble/assemble_impl.h"
 
 enum { REGIONS = 12, INSNS = 2 * REGIONS };
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "correct/assemble/lost_callers.h"
+#include "report/assemble/lost_callers.h"
 
 enum { MAIN, A, B, LEAF, N_FUNCS, TID = 7 };
 

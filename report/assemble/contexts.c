@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/assemble/contexts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correct/model/effort.h"
+#include "profiler/base/mem.h"
+#include "report/assemble/context_walk.h"
+
+/* Fewer paths than parts that are left out give no interval. */
+enum { FEWEST_PATHS = 2 * CONTEXT_PARTS, ROUNDS = 10 };
+
+struct called;
+
+struct contexts {
+	struct assembly *a;
+	struct context_walk walk;
+	double *fixed, *ran; /* [graph blocks] instructions, executions */
+	double *n_calls;     /* [n_edges] by the flow, NAN = not known */
+	double *weight;      /* [n_nodes] what a call that was seen stands for */
+	uint32_t *first, *of_edge,
+	        *order; /* [n_edges + 1], [n_nodes] nodes by edge; [n_edges] edges by where they come first */
+	struct called *called; /* [n_funcs] */
+	double *unseen;        /* [n_funcs] */
+	double *sum;           /* [n_funcs] */
+	uint64_t n, stride;
+	bool bursts;
+};
+
+static void add_path(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
+{
+	struct contexts *c = arg;
+
+	(void)place;
+	if (r->sample.n_branches >= 2 && (r->event == rec->burst_event) == c->bursts &&
+	    c->n++ % c->stride == 0)
+		context_walk_add(&c->walk, r, c->bursts);
+}
+
+/* ---- of counts that were walked over: what a function's blocks ran, divided ---- */
+
+/* All but part of those seen; part < 0: all. */
+static double without(const float *seen, int part)
+{
+	double sum = 0;
+
+	for (int i = 0; i < CONTEXT_PARTS; i++)
+		sum += i == part ? 0 : (double)seen[i];
+	return sum;
+}
+
+/* Of one function: calls that its contexts stand for, those that paths show, and those that the flow has and none shows. */
+struct called {
+	double weighed, seen, open;
+};
+
+/* Contexts whose callers are not known stand for as much as those of their function of whom they are. */
+static void weigh_roots(struct contexts *c, const double *seen)
+{
+	const struct context_walk *w = &c->walk;
+
+	memset(c->called, 0, c->a->p->n_funcs * sizeof(*c->called));
+	for (size_t i = 0; i < w->nodes.n; i++) {
+		struct called *of = &c->called[w->nodes.v[i].func];
+
+		if (w->nodes.v[i].parent == UINT32_MAX)
+			continue;
+		of->weighed += c->weight[i] * seen[i];
+		of->seen += seen[i];
+	}
+	for (size_t i = 0; i < w->nodes.n; i++) {
+		const struct called *of = &c->called[w->nodes.v[i].func];
+
+		if (w->nodes.v[i].parent == UINT32_MAX && of->weighed > 0)
+			c->weight[i] = of->weighed / of->seen;
+	}
+}
+
+/* One edge's calls, to those of the flow; where it doesn't tell, they are taken as their callers. */
+static void weigh_edge(struct contexts *c, const double *seen, uint32_t edge)
+{
+	const struct context_node *nodes = c->walk.nodes.v;
+	double sum = 0, factor;
+
+	for (uint32_t i = c->first[edge]; i < c->first[edge + 1]; i++)
+		sum += c->weight[nodes[c->of_edge[i]].parent] * seen[c->of_edge[i]];
+	factor = sum > 0 && c->n_calls[edge] > 0 ? c->n_calls[edge] / sum : 1;
+	for (uint32_t i = c->first[edge]; i < c->first[edge + 1]; i++)
+		c->weight[c->of_edge[i]] = c->weight[nodes[c->of_edge[i]].parent] * factor;
+}
+
+/* What calls that were seen stand for, in the mean. */
+static double mean_call(const struct contexts *c, const double *seen)
+{
+	double calls = 0, all = 0;
+
+	for (uint32_t e = 0; e < c->walk.edges.n; e++) {
+		double of_edge = 0;
+
+		for (uint32_t i = c->first[e]; i < c->first[e + 1]; i++)
+			of_edge += seen[c->of_edge[i]];
+		if (of_edge > 0 && c->n_calls[e] > 0) {
+			calls += c->n_calls[e];
+			all += of_edge;
+		}
+	}
+	return all > 0 ? calls / all : 1;
+}
+
+/*
+ * Iterative proportional fitting: each edge has a factor that its contexts have beside their callers', so that its calls come to
+ * those of the flow.  Edges that are nearer to the roots go first.
+ */
+static void fit_calls(struct contexts *c, const double *seen)
+{
+	const struct context_walk *w = &c->walk;
+	double mean = mean_call(c, seen);
+
+	for (size_t i = 0; i < w->nodes.n; i++)
+		c->weight[i] = mean;
+	for (int round = 0; round < ROUNDS; round++) {
+		for (size_t i = 0; i < w->edges.n; i++)
+			weigh_edge(c, seen, c->order[i]);
+		weigh_roots(c, seen);
+	}
+	for (uint32_t e = 0; e < w->edges.n; e++) {
+		double of_edge = 0;
+
+		for (uint32_t i = c->first[e]; i < c->first[e + 1]; i++)
+			of_edge += seen[c->of_edge[i]];
+		if (!(of_edge > 0) && c->n_calls[e] > 0)
+			c->called[w->edges.v[e].callee].open += c->n_calls[e];
+	}
+}
+
+/* How well the flow knew them stays with the contexts, whatever counts take the flow's place. */
+static void keep_noise(struct profile *p)
+{
+	for (size_t i = 0; i < p->n_calls; i++) {
+		struct profile_call *c = &p->calls[i];
+
+		if (c->caller != c->callee && c->n > 0 && c->hi > c->lo)
+			c->context_sd = (c->hi - c->lo) / (2 * z_of_90 * c->n);
+	}
+}
+
+/* Of each edge, by the flow; and of callees those that no path shows at all. */
+static void ask_flow(struct contexts *c)
+{
+	const struct profile *p = c->a->p;
+
+	for (size_t i = 0; i < c->walk.edges.n; i++) {
+		long call = context_find_call(p, c->walk.edges.v[i].caller, c->walk.edges.v[i].callee);
+
+		c->n_calls[i] = call < 0 ? NAN : p->calls[call].n;
+	}
+	for (size_t i = 0; i < p->n_calls; i++) {
+		const struct profile_call *call = &p->calls[i];
+
+		if (call->caller != call->callee && call->n > 0 &&
+		    pairs_find(&c->walk.edge_index, call->caller, call->callee) < 0)
+			c->unseen[call->callee] += call->n;
+	}
+}
+
+/* Divide each block's instructions as its executions, and of a function what calls that were not seen may have. */
+static void divide(struct contexts *c, int part, double *out)
+{
+	const struct context_walk *w = &c->walk;
+
+	for (size_t i = 0; i < w->nodes.n; i++)
+		out[i] = without(w->nodes.v[i].calls, part);
+	fit_calls(c, out);
+	memset(out, 0, w->nodes.n * sizeof(*out));
+	memset(c->ran, 0, c->a->w->graph->n_blocks * sizeof(*c->ran));
+	for (size_t i = 0; i < w->cells.n; i++)
+		c->ran[w->cells.v[i].block] +=
+		        without(w->cells.v[i].ran, part) * c->weight[w->cells.v[i].node];
+	for (size_t i = 0; i < w->cells.n; i++) {
+		const struct context_cell *cell = &w->cells.v[i];
+
+		if (c->ran[cell->block] > 0)
+			out[cell->node] += c->fixed[cell->block] * without(cell->ran, part) *
+			                   c->weight[cell->node] / c->ran[cell->block];
+	}
+	memset(c->sum, 0, c->a->p->n_funcs * sizeof(*c->sum));
+	for (size_t i = 0; i < w->nodes.n; i++)
+		c->sum[w->nodes.v[i].func] += out[i];
+	for (size_t i = 0; i < w->nodes.n; i++) {
+		uint32_t f = w->nodes.v[i].func;
+
+		if (w->nodes.v[i].parent == UINT32_MAX && c->called[f].weighed > 0)
+			out[i] += c->sum[f] * (c->called[f].open + c->unseen[f]) / c->called[f].weighed;
+	}
+}
+
+static void contexts_free(struct contexts *c)
+{
+	context_walk_end(&c->walk);
+	free(c->fixed);
+	free(c->ran);
+	free(c->first);
+	free(c->of_edge);
+	free(c->order);
+	free(c->n_calls);
+	free(c->weight);
+	free(c->called);
+	free(c->unseen);
+	free(c->sum);
+}
+
+static void make_room(struct contexts *c)
+{
+	const size_t n_blocks = c->a->w->graph->n_blocks, n_edges = c->walk.edges.n,
+	             n_funcs = c->a->p->n_funcs;
+
+	c->fixed = mem_calloc(n_blocks + 1, sizeof(*c->fixed));
+	c->ran = mem_calloc(n_blocks + 1, sizeof(*c->ran));
+	c->first = mem_calloc(n_edges + 3, sizeof(*c->first));
+	c->of_edge = mem_calloc(c->walk.nodes.n + 1, sizeof(*c->of_edge));
+	c->order = mem_calloc(n_edges + 1, sizeof(*c->order));
+	c->n_calls = mem_calloc(n_edges + 1, sizeof(*c->n_calls));
+	c->weight = mem_calloc(c->walk.nodes.n + 1, sizeof(*c->weight));
+	c->called = mem_calloc(n_funcs + 1, sizeof(*c->called));
+	c->unseen = mem_calloc(n_funcs + 1, sizeof(*c->unseen));
+	c->sum = mem_calloc(n_funcs + 1, sizeof(*c->sum));
+}
+
+/* Nodes by edge, and edges by their least depth: that of a list sorted by counting. */
+static void sort_edges(struct contexts *c)
+{
+	const struct context_walk *w = &c->walk;
+	uint32_t *depth = mem_calloc(w->nodes.n + w->edges.n + 1, sizeof(*depth)), *least, n = 0;
+
+	least = depth + w->nodes.n;
+	for (size_t i = 0; i < w->nodes.n; i++) {
+		const struct context_node *node = &w->nodes.v[i];
+
+		if (node->parent == UINT32_MAX)
+			continue;
+		depth[i] = depth[node->parent] + 1;
+		c->first[node->edge + 2]++;
+		if (!least[node->edge] || depth[i] < least[node->edge])
+			least[node->edge] = depth[i];
+	}
+	for (size_t e = 2; e < w->edges.n + 2; e++)
+		c->first[e] += c->first[e - 1];
+	for (uint32_t i = 0; i < w->nodes.n; i++)
+		if (w->nodes.v[i].parent != UINT32_MAX)
+			c->of_edge[c->first[w->nodes.v[i].edge + 1]++] = i;
+	for (uint32_t d = 1; n < w->edges.n; d++)
+		for (uint32_t e = 0; e < w->edges.n; e++)
+			if (least[e] == d)
+				c->order[n++] = e;
+	free(depth);
+}
+
+static void find_fixed(struct contexts *c)
+{
+	const struct profile *p = c->a->p;
+	const struct flow_graph *g = c->a->w->graph;
+
+	for (size_t i = 0; i < p->n_insns; i++) {
+		long block = flow_block_at(g, p->insns[i].module, p->insns[i].vaddr);
+
+		if (block >= 0)
+			c->fixed[block] += p->insns[i].count.insn;
+	}
+}
+
+static void keep_contexts(struct contexts *c)
+{
+	struct profile *p = c->a->p;
+	const size_t n = c->walk.nodes.n;
+	double *out = mem_calloc(n + 1, sizeof(*out));
+
+	make_room(c);
+	p->contexts = mem_calloc(n + 1, sizeof(*p->contexts));
+	p->n_contexts = n;
+	sort_edges(c);
+	find_fixed(c);
+	ask_flow(c);
+	keep_noise(p);
+	for (int part = -1; part < CONTEXT_PARTS; part++) {
+		divide(c, part, out);
+		for (size_t i = 0; i < n; i++)
+			*(part < 0 ? &p->contexts[i].insn : &p->contexts[i].without[part]) = out[i];
+	}
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		p->contexts[i].parent = c->walk.nodes.v[i].parent;
+		p->contexts[i].func = c->walk.nodes.v[i].func;
+	}
+	free(out);
+}
+
+int assemble_contexts(struct assembly *a)
+{
+	struct contexts c = { .a = a, .bursts = a->w->rec->burst_event >= 0, .stride = 1 };
+	int err;
+
+	if (!a->w->opts->stacks || !a->w->graph || a->p->meta.relative)
+		return 0;
+	if (!c.bursts)
+		c.stride += a->p->meta.n_samples / EFFORT_RECORDS;
+	context_walk_begin(&c.walk, a);
+	err = recording_each(a->w->rec, "following paths", add_path, &c);
+	if (err == 0 && c.walk.n_paths >= FEWEST_PATHS)
+		keep_contexts(&c);
+	contexts_free(&c);
+	return err;
+}

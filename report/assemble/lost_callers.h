@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_REPORT_ASSEMBLE_LOST_CALLERS_H
+#define SKIDPROF_REPORT_ASSEMBLE_LOST_CALLERS_H
+
+/*
+ * Branch records hold the innermost calls only, and a copy of a stack its innermost bytes: what called the outermost function of
+ * such a stack is lost.  It is taken to be what called that function when its thread's stacks had it last, for that has mostly
+ * not come back since.  How often it is another tell the stacks that do have a caller of it.
+ */
+#include "correct/profile.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
+
+/* A function on one thread's stacks. */
+struct lost_caller {
+	uint32_t func;
+	uint32_t last,
+	        now; /* frames, of the outermost of it: on the last stack that had a caller of it (0 = none had), and on this */
+	bool recorded;    /* its caller is on record now */
+	uint64_t stack;   /* number of the last stack that it was on, of all */
+	uint64_t counted; /* the same, of the thread's that stand for instructions */
+};
+
+/*
+ * Of a function: stacks that have a caller of it, those where it is another than the last one had, and visits: runs of
+ * its threads' stacks that have it.
+ */
+struct lost_tally {
+	double told, wrong, visits;
+};
+
+struct lost_callers {
+	struct pairs index; /* (thread, function) */
+	VEC(struct lost_caller) v;
+	VEC(uint32_t) on; /* this stack: indices of v */
+	struct pairs funcs;
+	VEC(struct lost_tally) tallies; /* by funcs */
+	uint64_t n_stacks;
+	struct pairs threads;
+	VEC(uint64_t) n_counted; /* by threads */
+};
+
+void lost_callers_free(struct lost_callers *l);
+
+/* The frame that is taken for the caller of func, 0 = none was seen. */
+uint32_t lost_callers_find(const struct lost_callers *l, const struct profile *p, uint32_t tid,
+                           uint32_t func);
+
+/* A stack that ends in a frame, with the callers that were found.  counted: it stands for instructions. */
+void lost_callers_learn(struct lost_callers *l, const struct profile *p, uint32_t tid, uint32_t frame,
+                        bool counted);
+
+/* After all stacks: visits of functions, and of frames whose caller was found (doubt > 0) the chance that it was another. */
+void lost_callers_judge(const struct lost_callers *l, struct profile *p);
+
+#endif
