@@ -42,7 +42,7 @@ SRC     := $(filter-out profiler/main.c,$(wildcard profiler/*.c profiler/base/*.
            profiler/pmu/*.c profiler/calibrate/*.c profiler/doctor/*.c profiler/replay/*/decode*.c profiler/replay/*/emit*.c profiler/binary/*.c correct/*.c correct/*/*.c report/*.c report/*/*.c))
 SIM_SRC := $(wildcard profiler/sim/*.c)
 # The plugin shares only the base with the rest: the corrector must not know how samples were made.
-PLUGIN_SRC := $(SIM_SRC) profiler/base/err.c profiler/base/vec.c
+PLUGIN_SRC := $(SIM_SRC) profiler/base/err.c profiler/base/vec.c profiler/base/pairs.c
 OBJ     := $(SRC:%.c=$B/%.o)
 SIM_OBJ := $(SIM_SRC:%.c=$B/pic/%.o)
 UNIT    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test_*.c))

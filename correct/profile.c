@@ -52,6 +52,7 @@ void profile_free(struct profile *p)
 	free(p->frames);
 	free(p->contexts);
 	free(p->calls);
+	free(p->counted);
 	free(p->steps);
 	free(p->tasks);
 	free(p->meta.events);

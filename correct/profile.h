@@ -255,6 +255,12 @@ struct profile_call {
 	bool guessed; /* share: the code has the call, and nothing tells how often this or any other of the callee is made */
 };
 
+/* Exact counts of calls: of one physical function by another, with all that was called, once where it calls itself. */
+struct profile_counted {
+	uint32_t caller, callee; /* profile->funcs; caller UINT32_MAX: a thread begins there */
+	double n, insn;
+};
+
 /* What was sampled over the time of the recording, in steps of one length; by region, the first ones and all else. */
 enum { PROFILE_TIME_REGIONS = 8 };
 
@@ -373,6 +379,9 @@ struct profile {
 	uint64_t step_ns;
 	struct profile_call *calls; /* sorted by (callee, caller) */
 	size_t n_calls;
+	struct profile_counted *
+	        counted; /* of exact counts (meta.truth) that have calls; sorted by (callee, caller), one each */
+	size_t n_counted;
 	uint8_t worst;        /* worst status of a function of at least 1%: 3 of exit status */
 	struct texts strings; /* owner of all text above */
 };

@@ -5,16 +5,26 @@
 #include "profiler/record.h"
 
 static const struct argp_option argp_options[] = {
-	{ "output", 'o', "FILE", 0, "Write to FILE (default truth.callgrind)", 0 }, { 0 }
+	{ "output", 'o', "FILE", 0, "Write to FILE (default truth.callgrind)", 0 },
+	{ "callers", 'g', NULL, 0, "Count calls, too, with what each came to; half as long again", 0 },
+	{ 0 }
+};
+
+struct truth_opts {
+	struct record_opts record;
+	const char *output;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	const char **output = state->input;
+	struct truth_opts *o = state->input;
 
-	if (key != 'o')
+	if (key == 'o')
+		o->output = arg;
+	else if (key == 'g')
+		o->record.stacks = STACKS_LBR;
+	else
 		return ARGP_ERR_UNKNOWN;
-	*output = arg;
 	return 0;
 }
 
@@ -26,26 +36,26 @@ int cmd_truth(int argc, char **argv)
 		                          .doc = "Count every instruction a program runs, exactly; "
 		                                 "callgrind_annotate and KCachegrind open the "
 		                                 "result." };
-	struct record_opts opts = { .pmu = "sim", .counting = true, .seed = 1 };
+	struct truth_opts o = { .record = { .pmu = "sim", .counting = true, .seed = 1 },
+		                .output = "truth.callgrind" };
 	struct record_counts counts = { 0 };
-	const char *output = "truth.callgrind";
 	int first, status = 0, err;
 
-	err = cmd_parse(&argp, argc, argv, 1, &first, &output);
+	err = cmd_parse(&argp, argc, argv, 1, &first, &o);
 	if (err < 0)
 		return err;
 	if (first >= argc)
 		return sp_fail(SP_EUSAGE, "%s: which program? For example: %s ./app", argv[0], argv[0]);
-	opts.argc = argc - first;
-	opts.argv = argv + first;
-	err = record_check_output(output);
+	o.record.argc = argc - first;
+	o.record.argv = argv + first;
+	err = record_check_output(o.output);
 	if (err < 0)
 		return err;
-	err = record_run(&opts, &counts, &status);
+	err = record_run(&o.record, &counts, &status);
 	if (err == 0 && !counts.n && !counts.n_unmapped)
-		err = sp_fail(SP_EDOMAIN, "no instruction was counted, so %s is not written", output);
+		err = sp_fail(SP_EDOMAIN, "no instruction was counted, so %s is not written", o.output);
 	if (err == 0)
-		err = record_write_truth(output, &counts, opts.argc, opts.argv);
+		err = record_write_truth(o.output, &counts, o.record.argc, o.record.argv);
 	record_counts_fini(&counts);
 	return err < 0 ? err : status;
 }

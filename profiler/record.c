@@ -27,6 +27,7 @@ void record_counts_fini(struct record_counts *c)
 		free(c->files[i]);
 	free(c->files);
 	free(c->v);
+	free(c->calls);
 	memset(c, 0, sizeof(*c));
 }
 

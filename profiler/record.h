@@ -19,12 +19,25 @@ struct record_count {
 	        n_miss; /* loads, and those that missed the simulated first-level cache; 0 without one */
 };
 
+/* Calls of one function by another: where each begins. */
+struct record_call {
+	uint32_t caller_file,
+	        callee_file; /* index into record_counts.files; RECORD_NO_FILE: outside any file */
+	uint64_t caller_off, callee_off; /* there: 0 */
+	uint64_t n, n_insn; /* instructions with all that was called, once where a function calls itself */
+	bool begins;        /* nobody called: a thread begins there */
+};
+#define RECORD_NO_FILE UINT32_MAX
+
 struct record_counts {
 	char **files;
 	size_t n_files;
 	struct record_count *v; /* sorted by (file, off) */
 	size_t n;
 	uint64_t n_unmapped; /* instructions outside any file (JIT code, signal trampolines) */
+	struct record_call
+	        *calls; /* sorted, one of each kind; none where they were not wanted, or some are lost */
+	size_t n_calls;
 };
 
 void record_counts_fini(struct record_counts *c);

@@ -474,6 +474,10 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 
 	if (o->view < REPORT_CHILDREN || o->view > REPORT_CALLEES)
 		return;
+	if (inclusive_source(p) == INCLUSIVE_COUNTED) {
+		fputs("# who called: every call was counted\n", f);
+		return;
+	}
 	if (inclusive_source(p) == INCLUSIVE_STACKS) {
 		fprintf(f, "# who called: call stacks of %ju sample%s, by %s%s\n",
 		        (uintmax_t)p->meta.n_chains, sp_plural(p->meta.n_chains), p->meta.chains,
@@ -486,6 +490,8 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 		      "region\n",
 		      f);
 	}
+	if (p->meta.truth)
+		fputs("# the exact counts have no calls: 'skidprof truth -g' counts them\n", f);
 	note_cut_stacks(p, f);
 	if (o->view != REPORT_CHILDREN && inclusive_source(p) != INCLUSIVE_STACKS)
 		note_inlined(p, o, f);

@@ -402,7 +402,7 @@ static json_t *frames_json(const struct flame *f, json_t *funcs, uint32_t *numbe
 
 int flame_json(const struct profile *p, json_t *doc)
 {
-	enum inclusive_source source = inclusive_source(p);
+	bool stacks = p->n_frames > 0;
 	struct flame f = { .p = p };
 	uint32_t *number = malloc((p->n_funcs + 1) * sizeof(*number));
 	json_t *funcs = json_array(), *frames;
@@ -412,21 +412,19 @@ int flame_json(const struct profile *p, json_t *doc)
 	for (size_t i = 0; i < p->n_funcs; i++)
 		f.total += weight(&f, p->funcs[i].count.insn, p->funcs[i].count.cyc);
 	if (err == 0)
-		err = source == INCLUSIVE_STACKS ? of_stacks(&f) : of_flow(&f);
+		err = stacks ? of_stacks(&f) : of_flow(&f);
 	if (err == 0) {
 		memset(number, 0xff, (p->n_funcs + 1) * sizeof(*number));
 		frames = frames_json(&f, funcs, number);
 		json_object_set_new(
 		        doc, "flame",
-		        json_pack(
-		                "{s:b, s:s, s:O, s:o}", "has_insn", report_has_insn(p), "note",
-		                source == INCLUSIVE_STACKS
-		                        ? "who called: call stacks of the samples"
-		                        : "who called: the code's flow; hatched frames have several callers "
-		                          "and are divided as these call, which is a guess; what nothing is "
-		                          "known to "
-		                          "call stands apart: record -g tells more",
-		                "functions", funcs, "frames", frames));
+		        json_pack("{s:b, s:s, s:O, s:o}", "has_insn", report_has_insn(p), "note",
+		                  stacks ? "who called: call stacks of the samples"
+		                         : "who called: the code's flow; hatched frames have several callers "
+		                           "and are divided as these call, which is a guess; what nothing is "
+		                           "known to "
+		                           "call stands apart: record -g tells more",
+		                  "functions", funcs, "frames", frames));
 	}
 	json_decref(funcs);
 	free(number);

@@ -139,7 +139,7 @@ static int find_extra(const struct reading *r, uint64_t index, uint64_t b, uint3
 	*out = NULL;
 	if (!at)
 		return 0;
-	if (at < r->at.extra || at % sizeof(uint64_t) || at + n_insn * sizeof(uint64_t) > r->at.slots)
+	if (at < r->at.extra || at % sizeof(uint64_t) || at + n_insn * sizeof(uint64_t) > r->at.calls)
 		return contradiction("places", b);
 	*out = (const uint64_t *)(r->base + at);
 	return 0;
@@ -210,6 +210,43 @@ static int add_blocks(struct reading *r)
 	return err;
 }
 
+static int add_calls(struct reading *r)
+{
+	const struct counts_call *c = (const struct counts_call *)(r->base + r->at.calls);
+	uint64_t n = __atomic_load_n(&r->head->n_calls, __ATOMIC_ACQUIRE);
+	int err = 0;
+
+	if (!__atomic_load_n(&r->head->calls_whole, __ATOMIC_ACQUIRE)) {
+		r->tally->n_calls_lost++;
+		return 0;
+	}
+	if (n > (r->at.slots - r->at.calls) / sizeof(*c))
+		return contradiction("calls", n);
+	for (uint64_t i = 0; i < n && err == 0; i++) {
+		struct record_call out = { .caller_file = RECORD_NO_FILE,
+			                   .callee_file = RECORD_NO_FILE,
+			                   .n = c[i].n,
+			                   .n_insn = c[i].n_insn,
+			                   .begins = c[i].begins };
+
+		if (c[i].caller_file >= COUNTS_FIRST_FILE + r->n_files ||
+		    c[i].callee_file >= COUNTS_FIRST_FILE + r->n_files)
+			return contradiction("files of calls", i);
+		if (c[i].caller_file != COUNTS_NO_FILE) {
+			out.caller_file = r->file[c[i].caller_file];
+			out.caller_off = c[i].caller_off;
+		}
+		if (c[i].callee_file != COUNTS_NO_FILE) {
+			out.callee_file = r->file[c[i].callee_file];
+			out.callee_off = c[i].callee_off;
+		}
+		err = tally_add_call(r->tally, &out);
+	}
+	r->tally->n_returns += r->head->n_returns;
+	r->tally->n_lost_returns += r->head->n_lost_returns;
+	return err;
+}
+
 int image_add(const struct image *image, struct image_files *files, struct tally *tally)
 {
 	struct reading r = { .base = image->base,
@@ -233,6 +270,8 @@ int image_add(const struct image *image, struct image_files *files, struct tally
 		err = sum_runs(&r);
 	if (err == 0)
 		err = add_blocks(&r);
+	if (err == 0 && tally->calls_wanted)
+		err = add_calls(&r);
 	if (err == 0 && (tally->total - before != r.total || r.by_blocks != r.total))
 		err = contradiction("their sum", r.n_blocks);
 	free(r.runs);

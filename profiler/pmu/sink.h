@@ -16,7 +16,7 @@
 struct sink_config {
 	const char *output; /* NULL: no file, only counts */
 	const struct sim_group *group;
-	bool branches, bursts, counting;
+	bool branches, bursts, counting, calls;
 	const char *cpudesc, *cpuid, *arch;
 	int argc; /* the recording's command line, for the header */
 	char **argv;

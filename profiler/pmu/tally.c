@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 
 enum { MIN_SUM = 1 << 16 };
 
@@ -53,6 +54,68 @@ void tally_add_unmapped(struct tally *t, uint64_t n)
 	t->total += n;
 }
 
+static int compare_calls(const void *a, const void *b)
+{
+	const struct record_call *x = a, *y = b;
+
+	if (x->begins != y->begins)
+		return x->begins < y->begins ? -1 : 1;
+	if (x->caller_file != y->caller_file)
+		return x->caller_file < y->caller_file ? -1 : 1;
+	if (x->caller_off != y->caller_off)
+		return x->caller_off < y->caller_off ? -1 : 1;
+	if (x->callee_file != y->callee_file)
+		return x->callee_file < y->callee_file ? -1 : 1;
+	return x->callee_off < y->callee_off ? -1 : x->callee_off > y->callee_off;
+}
+
+static void sum_up_calls(struct tally *t)
+{
+	size_t n = 0;
+
+	if (t->calls.n)
+		qsort(t->calls.v, t->calls.n, sizeof(*t->calls.v), compare_calls);
+	for (size_t i = 0; i < t->calls.n; i++) {
+		if (n && compare_calls(&t->calls.v[n - 1], &t->calls.v[i]) == 0) {
+			t->calls.v[n - 1].n += t->calls.v[i].n;
+			t->calls.v[n - 1].n_insn += t->calls.v[i].n_insn;
+		} else {
+			t->calls.v[n++] = t->calls.v[i];
+		}
+	}
+	t->calls.n = t->n_calls_summed = n;
+}
+
+int tally_add_call(struct tally *t, const struct record_call *call)
+{
+	if (t->calls.n >= MIN_SUM && t->calls.n >= 2 * t->n_calls_summed)
+		sum_up_calls(t);
+	return vec_push(&t->calls, *call);
+}
+
+/* Calls that are not all are none; nor where returns do not fit them: of a program that changes stacks by itself. */
+static void hand_over_calls(struct tally *t, struct record_counts *out)
+{
+	static const double most_lost = 0.001;
+
+	if (!t->calls_wanted)
+		return;
+	if (t->n_calls_lost)
+		sp_note("who called is not written: %u process%s ended by a signal, or ran too much code",
+		        t->n_calls_lost, t->n_calls_lost == 1 ? "" : "es");
+	else if ((double)t->n_lost_returns > most_lost * (double)t->n_returns)
+		sp_note("who called is not written: %.2g%% of all returns go to where nobody called from; "
+		        "the "
+		        "program changes its stacks by itself",
+		        100 * (double)t->n_lost_returns / (double)t->n_returns);
+	else {
+		sum_up_calls(t);
+		out->calls = t->calls.v;
+		out->n_calls = t->calls.n;
+		memset(&t->calls, 0, sizeof(t->calls));
+	}
+}
+
 int tally_finish(struct tally *t, struct record_counts *out)
 {
 	uint64_t sum = t->n_unmapped;
@@ -71,6 +134,9 @@ int tally_finish(struct tally *t, struct record_counts *out)
 	out->v = t->counts.v;
 	out->n = t->counts.n;
 	out->n_unmapped = t->n_unmapped;
+	memset(&t->counts, 0, sizeof(t->counts));
+	hand_over_calls(t, out);
+	tally_fini(t);
 	memset(t, 0, sizeof(*t));
 	return 0;
 }
@@ -78,4 +144,5 @@ int tally_finish(struct tally *t, struct record_counts *out)
 void tally_fini(struct tally *t)
 {
 	vec_fini(&t->counts);
+	vec_fini(&t->calls);
 }

@@ -13,10 +13,16 @@ struct tally {
 	VEC(struct record_count) counts;
 	size_t n_summed; /* the first so many are sorted and without repetition */
 	uint64_t n_unmapped, total;
+	VEC(struct record_call) calls;
+	size_t n_calls_summed;
+	bool calls_wanted;
+	uint32_t n_calls_lost;              /* processes that did not tell all theirs */
+	uint64_t n_returns, n_lost_returns; /* lost: to where nobody had called from */
 };
 
 int tally_add(struct tally *t, const struct record_count *count);
 void tally_add_unmapped(struct tally *t, uint64_t n);
+int tally_add_call(struct tally *t, const struct record_call *call);
 /*
  * Sum up and hand over into out->v, n and n_unmapped.  -SP_EFORMAT when a
  * count is above the total of all, or they do not add up to it.

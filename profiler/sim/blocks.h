@@ -9,15 +9,17 @@
  */
 #include "profiler/base/vec.h"
 #include "profiler/sim/block.h"
+#include "profiler/sim/calls.h"
 
 struct sim_code {
 	struct sim_code *next; /* of the same hash */
 	uint64_t hash;         /* of its bytes */
 	uint64_t off;          /* in the file, see counts.h */
 	uint32_t file;
-	uint64_t *site;          /* [n_insn] what the plugin knows of each one's accesses, or NULL; owned */
-	struct sim_block *other; /* the same on the other kind of core, or NULL; owned */
-	struct sim_block block;  /* last: its instructions follow */
+	struct calls_place place; /* where it was asked for */
+	uint64_t *site;           /* [n_insn] what the plugin knows of each one's accesses, or NULL; owned */
+	struct sim_block *other;  /* the same on the other kind of core, or NULL; owned */
+	struct sim_block block;   /* last: its instructions follow */
 };
 
 struct sim_blocks {

@@ -16,6 +16,7 @@ enum {
 	/* Room in the sparse file, for a block: some four times what programs' blocks take on average. */
 	CODE_EACH = 256,
 	EXTRA_EACH = 64,
+	CALLS_EACH = 64,
 	/* Slots for 128 threads that each run all blocks there can be. */
 	SLOT_EACH = 128 * 8,
 };
@@ -31,7 +32,8 @@ void counts_layout(uint64_t max_blocks, struct counts_layout *out)
 	out->missed = at += max_blocks * sizeof(uint64_t);
 	out->code = at += max_blocks * sizeof(uint64_t);
 	out->extra = at += max_blocks * CODE_EACH;
-	out->slots = at += max_blocks * EXTRA_EACH;
+	out->calls = at += max_blocks * EXTRA_EACH;
+	out->slots = at += max_blocks * CALLS_EACH;
 	out->end = at + max_blocks * SLOT_EACH;
 }
 
@@ -117,7 +119,9 @@ static bool map_again(struct counts *c, int fd)
 
 int counts_renew(struct counts *c, int *fd)
 {
-	c->own.n_slots = c->own.extra_used = 0;
+	c->own.n_slots = c->own.extra_used = c->own.n_calls = c->own.n_returns = c->own.n_lost_returns = 0;
+	c->own.calls_whole = 0;
+	c->no_calls = false;
 	vec_fini(&c->free);
 	*fd = make_file(c->at.end);
 	if (*fd >= 0 && write_all(*fd, &c->own, sizeof(c->own), 0) &&
@@ -156,6 +160,17 @@ uint32_t counts_file(struct counts *c, const char *path)
 	c->own.n_files++;
 	__atomic_store_n(&c->head->n_files, c->own.n_files, __ATOMIC_RELEASE);
 	return COUNTS_FIRST_FILE + c->own.n_files - 1;
+}
+
+const char *counts_path(const struct counts *c, uint32_t file)
+{
+	const char *at = (const char *)c->base + c->at.files;
+
+	if (file < COUNTS_FIRST_FILE || file - COUNTS_FIRST_FILE >= c->own.n_files)
+		return NULL;
+	for (uint32_t i = COUNTS_FIRST_FILE; i < file; i++)
+		at += strlen(at) + 1;
+	return at;
 }
 
 void counts_add(struct counts *c, const struct sim_block *b, uint32_t file, uint64_t off)
@@ -219,7 +234,7 @@ static void add_at(struct counts *c, uint64_t index, const struct sim_block *b, 
 		return;
 	}
 	if (!*at) {
-		if (c->own.extra_used + bytes > c->at.slots - c->at.extra) {
+		if (c->own.extra_used + bytes > c->at.calls - c->at.extra) {
 			no_room(c);
 			return;
 		}
@@ -237,4 +252,29 @@ void counts_left(struct counts *c, const struct sim_block *b, uint32_t index)
 void counts_missed(struct counts *c, const struct sim_block *b, uint32_t index)
 {
 	add_at(c, c->at.missed, b, index);
+}
+
+void counts_call(struct counts *c, const struct counts_call *call)
+{
+	struct counts_call *to = (struct counts_call *)(c->base + c->at.calls) + c->own.n_calls;
+
+	if ((c->own.n_calls + 1) * sizeof(*to) > c->at.slots - c->at.calls) {
+		c->no_calls = true;
+		return;
+	}
+	*to = *call;
+	c->own.n_calls++;
+	__atomic_store_n(&c->head->n_calls, c->own.n_calls, __ATOMIC_RELEASE);
+}
+
+void counts_returns(struct counts *c, uint64_t n, uint64_t n_lost)
+{
+	c->head->n_returns = c->own.n_returns += n;
+	c->head->n_lost_returns = c->own.n_lost_returns += n_lost;
+}
+
+void counts_calls_end(struct counts *c)
+{
+	if (!c->no_calls)
+		__atomic_store_n(&c->head->calls_whole, 1, __ATOMIC_RELEASE);
 }

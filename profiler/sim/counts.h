@@ -20,6 +20,7 @@
  *   missed  u64[max_blocks]  0, or where u64[n_insn] stand: runs in which a load of instruction i missed
  *   code    struct counts_block, one a block, by id
  *   extra   what left and missed point to, as offsets in the file
+ *   calls   struct counts_call: what threads that have ended called
  *   slots   struct counts_slot: runs of blocks in one thread.  A thread takes those it needs; when it
  *           has ended the next one goes on adding to them.
  *
@@ -34,7 +35,7 @@
 
 enum {
 	COUNTS_MAGIC = 0x736b6370, /* "skcp" */
-	COUNTS_VERSION = 1,
+	COUNTS_VERSION = 2,
 	COUNTS_CHUNK = 1 << 12, /* blocks of one slot */
 	COUNTS_LOADS = 1 << 15, /* of counts_block.insn: it is a load */
 	COUNTS_NO_FILE = 0,     /* code outside any file: made at run time */
@@ -46,10 +47,14 @@ struct counts_head {
 	uint64_t max_blocks;
 	uint64_t n_blocks, n_slots; /* whole ones */
 	uint64_t files_used, code_used, extra_used;
+	uint64_t n_calls; /* whole ones */
+	uint64_t n_returns,
+	        n_lost_returns; /* of all threads that are among them; lost: to where nobody had called from */
 	uint32_t n_files;
-	uint32_t full;   /* something found no room: the counts are not complete */
-	uint32_t broken; /* something was to be counted of an instruction that is none */
-	uint64_t unused; /* what is not counted is added here */
+	uint32_t full;        /* something found no room: the counts are not complete */
+	uint32_t broken;      /* something was to be counted of an instruction that is none */
+	uint32_t calls_whole; /* the process has ended, and all its calls are there */
+	uint64_t unused;      /* what is not counted is added here */
 };
 
 struct counts_block {
@@ -64,9 +69,17 @@ struct counts_slot {
 	uint64_t runs[COUNTS_CHUNK];
 };
 
+/* Calls of one function by another: where they begin, as counts_block has it. */
+struct counts_call {
+	uint32_t caller_file, callee_file;
+	uint64_t caller_off, callee_off;
+	uint64_t n, n_insn;   /* with all that was called, once where it calls itself */
+	uint32_t begins, pad; /* 1: nobody called, a thread begins */
+};
+
 /* Where the parts begin. */
 struct counts_layout {
-	uint64_t files, runs, again, left, missed, code, extra, slots, end;
+	uint64_t files, runs, again, left, missed, code, extra, calls, slots, end;
 };
 void counts_layout(uint64_t max_blocks, struct counts_layout *out);
 
@@ -80,6 +93,7 @@ struct counts {
 	struct counts_layout at;
 	uint64_t *runs, *again;
 	VEC(struct counts_slot *) free; /* slots whose thread has ended */
+	bool no_calls;                  /* some of them are not there */
 };
 
 /*
@@ -99,8 +113,18 @@ int counts_renew(struct counts *c, int *fd);
 /* The number of a mapped file, COUNTS_NO_FILE without room. */
 uint32_t counts_file(struct counts *c, const char *path);
 
+/* The path of a file by its number; NULL: it is none. */
+const char *counts_path(const struct counts *c, uint32_t file);
+
 /* Describe the next block; its id is the number of blocks before.  Without room it is not counted, and head->full says so. */
 void counts_add(struct counts *c, const struct sim_block *b, uint32_t file, uint64_t off);
+
+/* What one function called of another.  Without room head->calls_whole will not be set. */
+void counts_call(struct counts *c, const struct counts_call *call);
+/* The returns of a thread that has ended. */
+void counts_returns(struct counts *c, uint64_t n, uint64_t n_lost);
+/* The process has ended: calls are complete. */
+void counts_calls_end(struct counts *c);
 
 /* A slot of a thread for blocks of that chunk; NULL without room. */
 struct counts_slot *counts_slot_get(struct counts *c, uint64_t chunk);

@@ -136,6 +136,7 @@ static void finish(struct vcpu *v, uint64_t next_ip)
 
 	if (plugin.config.counting)
 		count_end(b, n, next_ip);
+	v->calls.n_insn += n - (n == b->n_insn && b->is_rep && next_ip == rep_ip_of(b));
 	if (v->core)
 		plugin_ran(v, n, next_ip);
 	v->syscall = -1;
@@ -176,10 +177,15 @@ static void on_block(unsigned index, void *user)
 	struct vcpu *v = plugin.vcpu[index];
 	struct sim_code *c = user;
 
-	if (v->code)
+	const struct sim_code *before = v->code;
+
+	if (before)
 		finish(v, c->block.ip);
 	else if (!v->tid)
 		plugin_begin(v);
+	if (plugin.config.calls && (before || !v->calls.frames.n))
+		calls_step(&v->calls, before ? (enum sim_exit)before->block.exit : SIM_X_NONE,
+		           before ? before->block.end_ip : 0, c->block.ip, &c->place);
 	if (plugin.config.counting)
 		count_run(v, c->block.id);
 	v->code = c;
@@ -281,6 +287,8 @@ static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, 
 	c->hash = key->hash;
 	c->file = key->file;
 	c->off = key->off;
+	if (plugin.config.counting && plugin.config.calls)
+		c->place = plugin_place(c->file, c->off);
 	for (size_t i = 0; i < n; i++) {
 		const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 

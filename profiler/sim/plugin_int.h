@@ -16,6 +16,7 @@
 #include "profiler/sim/follow.h"
 #include "profiler/sim/guest.h"
 #include "profiler/sim/send.h"
+#include "profiler/sim/symbols.h"
 
 enum {
 	MAX_VCPUS = 1 << 15,
@@ -49,6 +50,7 @@ struct vcpu {
 	        start_ns; /* the tree's clock when the thread began, and its time on the other kind of core */
 	uint64_t arg[6];  /* of the system call under way */
 	int64_t syscall;  /* that the running block ends in; -1: in none */
+	struct calls calls;
 	bool gone;
 };
 
@@ -62,6 +64,13 @@ struct plugin {
 	struct sim_decoder *decoder, *other_decoder;
 	struct sim_blocks blocks;
 	struct counts counts;
+	VEC(struct symbols) symbols; /* by file, as counts has it */
+	struct pairs func_index;     /* (file, offset) */
+	VEC(struct {
+		uint32_t file;
+		uint64_t off;
+	})
+	funcs;         /* by that number; calls count them from 1 */
 	int counts_fd; /* to be told to the recorder; -1: has been */
 	struct follow follow;
 	char plugin_file[MAX_PLUGIN_ARG]; /* as -plugin has it, without what comes behind */
@@ -114,6 +123,15 @@ void plugin_begin(struct vcpu *v);
 /* Nothing follows: the thread ends, or waits for what comes. */
 void plugin_finish_last(struct vcpu *v);
 void plugin_register_callbacks(qemu_plugin_id_t id);
+
+/* ---- plugin_calls.c: who called ---- */
+
+/* Where code lies among functions; under the lock. */
+struct calls_place plugin_place(uint32_t file, uint64_t off);
+/* All calls of a thread that ends, or may not run on, go to the counts. */
+void plugin_end_calls(struct vcpu *v);
+/* The same of the only thread left, with which the process ends. */
+void plugin_end_last_calls(struct vcpu *v);
 
 /* ---- plugin_run.c: their timing ---- */
 

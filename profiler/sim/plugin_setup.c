@@ -137,7 +137,7 @@ int plugin_set_up(const qemu_info_t *info, int fd, int config_fd)
 	if (follow_init(&plugin.follow, arm ? EM_AARCH64 : EM_X86_64) < 0)
 		plugin.follow.n_words = 0;
 	plugin.nr = plugin_numbers(arm);
-	plugin.followed = plugin.config.timing;
+	plugin.followed = plugin.config.timing || plugin.config.calls;
 	err = sim_decoder_new(arm ? SIM_ISA_AARCH64 : SIM_ISA_X86_64, plugin.core, &plugin.decoder);
 	if (!err && plugin.core && plugin.config.n_kinds > 1)
 		err = sim_decoder_new(arm ? SIM_ISA_AARCH64 : SIM_ISA_X86_64, &plugin.core[1],

@@ -145,6 +145,7 @@ static void on_exec(struct vcpu *v, int64_t num, const uint64_t arg[6])
 
 	exec_path(num, arg, path, sizeof(path));
 	plugin_finish_last(v);
+	plugin_end_last_calls(v);
 	plugin_send_totals(v);
 	config = leave_config(v);
 	snprintf(option, sizeof(option), "%s,fd=%d,config=%d", plugin.plugin_file, plugin.sender.fd, config);
@@ -211,6 +212,7 @@ static void on_kill(struct vcpu *v, uint64_t signal)
 	if (signal < 1 || signal > 64 || !(fatal & ~plugin.handled & (uint64_t)1 << (signal - 1)))
 		return;
 	plugin_finish_last(v);
+	plugin_end_last_calls(v);
 	plugin_send_totals(v);
 }
 

@@ -118,6 +118,7 @@ static void vcpu_free(struct vcpu *v)
 	plugin_batch_free(v);
 	give_slots_back(v);
 	stop_cores(v);
+	calls_fini(&v->calls);
 	free(v);
 }
 
@@ -171,6 +172,7 @@ void plugin_end_thread(struct vcpu *v)
 		return;
 	v->gone = true;
 	plugin_finish_last(v);
+	plugin_end_calls(v);
 	plugin_send_totals(v);
 	sender_send(&plugin.sender, WIRE_EXIT, v->tid, plugin_now_ns(v), &m, sizeof(m));
 }
@@ -190,6 +192,7 @@ void plugin_on_exit_process(qemu_plugin_id_t id, void *user)
 	}
 	if (!v)
 		return;
+	plugin_end_last_calls(v);
 	sender_send(&plugin.sender, WIRE_BYE, v->tid, plugin_now_ns(v), &m, sizeof(m));
 	plugin.sender.fd = -1;
 }
@@ -223,6 +226,7 @@ void plugin_begin_child(struct vcpu *v)
 	v->parent_tid = v->tid;
 	v->tid = (uint32_t)syscall(SYS_gettid);
 	v->code = NULL;
+	calls_restart(&v->calls);
 	plugin_batch_forget(v);
 	v->syscall = -1;
 	v->elsewhere_ns = 0;

@@ -107,7 +107,8 @@ struct wire_config {
 	uint64_t seed;
 	uint32_t n_events;      /* of all kinds and sets together, kind by kind */
 	uint32_t branch_filter; /* of enum wire_filter; 0: all taken branches */
-	uint32_t n_kinds, pad;
+	uint32_t n_kinds;
+	uint32_t calls; /* 1: and who called, of what is counted */
 	struct wire_core kind[WIRE_MAX_KINDS];
 	uint64_t stay_ns;              /* on one kind of core, about, before a thread is moved to the other */
 	uint64_t rotate_ns;            /* a set's turn, about */

@@ -16,6 +16,13 @@ double inclusive_ratio(double x, double y);
 void inclusive_add_frame(struct inclusive *to, const struct profile_frame *f, double insn);
 bool inclusive_frame_is_empty(const struct profile_frame *f);
 
+/* ---- exact counts (counted.c) ---- */
+
+void inclusive_counted(const struct profile *p, struct inclusive *out);
+/* [n_funcs + 1] of func's callers or callees; the last: nobody.  calls: how many there were. */
+void inclusive_counted_parts(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func,
+                             struct profile_call *calls);
+
 /* ---- sets of functions (sets.c) ---- */
 
 /* Who calls whom, for as long as the profile lives. */

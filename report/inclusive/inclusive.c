@@ -13,6 +13,8 @@
 
 enum inclusive_source inclusive_source(const struct profile *p)
 {
+	if (p->n_counted)
+		return INCLUSIVE_COUNTED;
 	if (p->n_frames)
 		return INCLUSIVE_STACKS;
 	return p->n_calls ? INCLUSIVE_FLOW : INCLUSIVE_NONE;
@@ -121,12 +123,16 @@ struct inclusive *inclusive_count(const struct profile *p)
 	struct own_noise noise;
 	struct inclusive *out = mem_calloc(p->n_funcs + 1, sizeof(*out));
 
-	own_noise_new(p, &noise);
-	if (inclusive_source(p) == INCLUSIVE_STACKS)
-		count_stacks(p, &noise, out);
-	else
-		inclusive_by_flow(p, &noise, out);
-	own_noise_free(&noise);
+	if (inclusive_source(p) == INCLUSIVE_COUNTED) {
+		inclusive_counted(p, out);
+	} else {
+		own_noise_new(p, &noise);
+		if (inclusive_source(p) == INCLUSIVE_STACKS)
+			count_stacks(p, &noise, out);
+		else
+			inclusive_by_flow(p, &noise, out);
+		own_noise_free(&noise);
+	}
 	for (size_t f = 0; f < p->n_funcs; f++)
 		out[f].status = judge(p, &out[f]);
 	return out;

@@ -16,10 +16,12 @@
  * makes them, or is told by paths.  Of each function's samples as many have one stack as fall that way: that widens them.
  *
  * A function that is several times on a stack counts once.
+ *
+ * Exact counts may have calls: then those tell it.
  */
 #include "correct/profile.h"
 
-enum inclusive_source { INCLUSIVE_NONE, INCLUSIVE_STACKS, INCLUSIVE_FLOW };
+enum inclusive_source { INCLUSIVE_NONE, INCLUSIVE_STACKS, INCLUSIVE_FLOW, INCLUSIVE_COUNTED };
 
 struct inclusive {
 	double raw_insn, insn, cyc; /* NAN = not known */

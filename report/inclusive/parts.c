@@ -139,15 +139,21 @@ static struct inclusive_part *parts(const struct profile *p, uint32_t func, bool
 {
 	struct inclusive *by_func = mem_calloc(p->n_funcs + 1, sizeof(*by_func));
 	const struct profile_call **calls = mem_calloc(p->n_funcs + 1, sizeof(const struct profile_call *));
+	struct profile_call *counted = mem_calloc(p->n_funcs + 1, sizeof(*counted));
 	struct inclusive_part *out;
 
-	if (inclusive_source(p) == INCLUSIVE_STACKS)
+	for (size_t f = 0; f <= p->n_funcs && inclusive_source(p) == INCLUSIVE_COUNTED; f++)
+		calls[f] = &counted[f];
+	if (inclusive_source(p) == INCLUSIVE_COUNTED)
+		inclusive_counted_parts(p, func, callers, by_func, counted);
+	else if (inclusive_source(p) == INCLUSIVE_STACKS)
 		parts_of_stacks(p, func, callers, by_func);
 	else
 		parts_of_flow(p, func, callers, by_func, calls);
 	out = gather(p, by_func, calls, n);
 	free(by_func);
 	free(calls);
+	free(counted);
 	return out;
 }
 

@@ -150,8 +150,12 @@ static void set(struct profile_count *c, double exact)
 	c->insn = c->lo = c->hi = exact;
 }
 
-static void put(struct profile *p, const struct truth_join *j)
+static void put(struct profile *p, struct truth_join *j)
 {
+	free(p->counted);
+	p->counted = j->calls;
+	p->n_counted = j->n_calls;
+	j->calls = NULL;
 	for (size_t r = 0; r < p->n_regions; r++) {
 		if (incomparable(p, j, p->regions[r].module))
 			continue;

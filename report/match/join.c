@@ -193,6 +193,66 @@ static int join_funcs(struct join *j)
 	return err;
 }
 
+/* The physical function that begins at an address; UINT32_MAX: none that is known. */
+static uint32_t func_at(struct join *j, uint32_t object, uint64_t vaddr)
+{
+	const struct match_object *o = object == TRUTH_NONE ? NULL : &j->match.objects[object];
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
+	size_t n;
+	uint32_t module;
+
+	if (!o || o->how == MATCH_ANOTHER)
+		return UINT32_MAX;
+	module = o->module >= 0 ? (uint32_t)o->module : (uint32_t)(j->p->n_modules + object);
+	n = o->opened ? module_inlinings(o->opened, vaddr, inlinings) : 0;
+	if (!n) {
+		inlinings[0] = (struct module_inlining){ .id = UINT32_MAX,
+			                                 .name = "[unknown]",
+			                                 .linkage = "[unknown]" };
+		n = 1;
+	}
+	return (uint32_t)func_of(j, object, module, &inlinings[n - 1]);
+}
+
+static int by_callee(const void *a, const void *b)
+{
+	const struct profile_counted *x = a, *y = b;
+
+	return order_pairs(x->callee, x->caller, y->callee, y->caller);
+}
+
+/* Code without names is one function, and so are names for one place. */
+static void join_calls(struct join *j, struct truth_join *out)
+{
+	const struct truth *t = j->t;
+	size_t n = 0;
+
+	out->calls = mem_calloc(t->n_calls + 1, sizeof(*out->calls));
+	for (size_t i = 0; i < t->n_calls; i++) {
+		const struct truth_call *c = &t->calls[i];
+		struct profile_counted x = { .caller = func_at(j, c->from_object, c->from_vaddr),
+			                     .callee = func_at(j, c->to_object, c->to_vaddr),
+			                     .n = (double)c->n,
+			                     .insn = (double)c->n_insn };
+
+		if (x.callee != UINT32_MAX)
+			out->calls[n++] = x;
+	}
+	cover(j);
+	if (n)
+		qsort(out->calls, n, sizeof(*out->calls), by_callee);
+	for (size_t i = 0; i < n; i++) {
+		struct profile_counted *last = out->n_calls ? &out->calls[out->n_calls - 1] : NULL;
+
+		if (last && by_callee(last, &out->calls[i]) == 0) {
+			last->n += out->calls[i].n;
+			last->insn += out->calls[i].insn;
+		} else {
+			out->calls[out->n_calls++] = out->calls[i];
+		}
+	}
+}
+
 static bool in_gap(const struct truth *t, uint32_t object, uint64_t vaddr)
 {
 	for (size_t i = 0; i < t->n_gaps; i++)
@@ -252,6 +312,7 @@ int match_join(struct profile *p, const struct truth *t, const char *path, const
 	if (err == 0)
 		err = join_funcs(&j);
 	if (err == 0) {
+		join_calls(&j, out);
 		find_gaps(&j, out);
 		take(&j, out);
 	} else {
@@ -276,5 +337,6 @@ void match_join_fini(struct truth_join *j)
 	free(j->listed);
 	free(j->incomparable);
 	free(j->gap);
+	free(j->calls);
 	memset(j, 0, sizeof(*j));
 }

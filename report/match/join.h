@@ -12,8 +12,11 @@ struct truth_join {
 	bool *listed;         /* [p->n_insns] the truth has it */
 	bool *incomparable;   /* [p->n_modules + 1] modules that can't be compared, as both sides' differ */
 	bool *gap;            /* [p->n_funcs] functions that the truth says nothing of */
-	double unmatched;     /* instructions of objects that could not be read */
-	double another;       /* instructions of the truth in what is left out */
+	struct profile_counted
+	        *calls; /* [n_calls] sorted by (callee, caller), one each; none where the truth has none */
+	size_t n_calls;
+	double unmatched; /* instructions of objects that could not be read */
+	double another;   /* instructions of the truth in what is left out */
 };
 
 /*

@@ -17,6 +17,7 @@ void truth_build_fini(struct truth_build *b)
 	fini_texts(b->texts);
 	vec_fini(&b->build_ids);
 	vec_fini(&b->insns);
+	vec_fini(&b->calls);
 	vec_fini(&b->funcs);
 	vec_fini(&b->lines);
 	vec_fini(&b->branches);
@@ -60,6 +61,14 @@ static int compare_insns(const void *a, const void *b)
 	return order_pairs(x->object, x->vaddr, y->object, y->vaddr);
 }
 
+static int compare_calls(const void *a, const void *b)
+{
+	const struct truth_call *x = a, *y = b;
+	int order = order_pairs(x->from_object, x->from_vaddr, y->from_object, y->from_vaddr);
+
+	return order ? order : order_pairs(x->to_object, x->to_vaddr, y->to_object, y->to_vaddr);
+}
+
 static int compare_funcs(const void *a, const void *b)
 {
 	const struct truth_func *x = a, *y = b;
@@ -83,6 +92,14 @@ static void add_insn(void *to, void *from)
 	sum->n += x->n;
 	sum->n_load += x->n_load;
 	sum->n_miss += x->n_miss;
+}
+
+static void add_call(void *to, void *from)
+{
+	struct truth_call *sum = to, *x = from;
+
+	sum->n += x->n;
+	sum->n_insn += x->n_insn;
 }
 
 static void add_func(void *to, void *from)
@@ -123,6 +140,8 @@ static void hand_over(struct truth_build *b, struct truth *t)
 		             .n_objects = b->texts[TRUTH_OBJECTS].v.n,
 		             .insns = b->insns.v,
 		             .n_insns = b->insns.n,
+		             .calls = b->calls.v,
+		             .n_calls = b->calls.n,
 		             .funcs = b->funcs.v,
 		             .n_funcs = b->funcs.n,
 		             .files = b->texts[TRUTH_FILES].v.v,
@@ -171,6 +190,7 @@ int truth_build_finish(struct truth_build *b, struct truth **out)
 	struct truth *t = mem_calloc(1, sizeof(*t));
 
 	b->insns.n = sum_up(b->insns.v, b->insns.n, sizeof(*b->insns.v), compare_insns, add_insn);
+	b->calls.n = sum_up(b->calls.v, b->calls.n, sizeof(*b->calls.v), compare_calls, add_call);
 	b->funcs.n = sum_up(b->funcs.v, b->funcs.n, sizeof(*b->funcs.v), compare_funcs, add_func);
 	b->lines.n = sum_up(b->lines.v, b->lines.n, sizeof(*b->lines.v), compare_lines, add_line);
 	hand_over(b, t);
@@ -213,6 +233,7 @@ void truth_free(struct truth *t)
 	fini_texts(t->texts);
 	free(t->build_ids);
 	free(t->insns);
+	free(t->calls);
 	free(t->funcs);
 	free(t->lines);
 	free(t->branches);

@@ -16,6 +16,7 @@ struct truth_build {
 	struct texts texts[TRUTH_TEXTS];
 	VEC(const char *) build_ids;
 	VEC(struct truth_insn) insns;
+	VEC(struct truth_call) calls;
 	VEC(struct truth_func) funcs;
 	VEC(struct truth_line) lines;
 	VEC(struct truth_branch) branches;

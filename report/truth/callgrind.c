@@ -2,8 +2,9 @@
 /*
  * The callgrind format, read: ours, what callgrind writes with and without
  * --dump-instr=yes, and cachegrind's, which is the same without a word of
- * positions or objects.  Only self cost counts; the line after calls= is the
- * cost of the callee, and the one after jump= or jcnd= has none.
+ * positions or objects.  The line after calls= is the cost of the callee,
+ * which is no self cost; ours are of whole functions, and are kept.  The line
+ * after jump= or jcnd= has none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ struct parse {
 	int n_pos, instr, line;      /* columns; which one has the address or the line, -1 = none */
 	int ir, dr, d1mr;            /* columns of the events Ir, Dr, D1mr, -1 = none */
 	uint32_t object, file, func; /* that costs are of now */
-	bool have_object, ours, callgrind;
+	uint32_t callee_object;      /* of the next call; TRUTH_NONE = the same */
+	bool have_object, ours, callgrind, in_threads;
 	struct numbered objects, files, funcs;
 	uint64_t sum, totals, summary;
 	bool have_totals, have_summary;
@@ -182,10 +184,9 @@ static int add_cost(struct parse *p, struct truth_insn *insn)
 	return 0;
 }
 
-static int parse_cost(struct parse *p, bool counts)
+static int parse_costs(struct parse *p, struct truth_insn *insn)
 {
 	const char *s = skip_space(p->l->buf);
-	struct truth_insn insn = { 0 };
 
 	if (p->ir < 0)
 		return bad(p, "a cost before the line 'events:'");
@@ -198,12 +199,22 @@ static int parse_cost(struct parse *p, bool counts)
 		if (!parse_number(&s, &cost))
 			return bad(p, "a cost that is no number");
 		if (i == p->ir)
-			insn.n = cost;
+			insn->n = cost;
 		else if (i == p->dr)
-			insn.n_load = cost;
+			insn->n_load = cost;
 		else if (i == p->d1mr)
-			insn.n_miss = cost;
+			insn->n_miss = cost;
 	}
+	return 0;
+}
+
+static int parse_cost(struct parse *p, bool counts)
+{
+	struct truth_insn insn = { 0 };
+	int err = parse_costs(p, &insn);
+
+	if (err < 0)
+		return err;
 	/* An address that was only passed over costs nothing and is no instruction that ran. */
 	return counts && insn.n ? add_cost(p, &insn) : 0;
 }
@@ -293,20 +304,60 @@ static int skip_target(struct parse *p)
 	return err < 0 ? err : parse_cost(p, false);
 }
 
+/* "calls=3 0x4010 0" and the line below it: ours are of one function by another, by where they begin. */
+static int parse_calls(struct parse *p, const char *s)
+{
+	struct truth_call call = { .from_object = p->object, .to_object = p->callee_object };
+	uint64_t to[MAX_POSITIONS] = { 0 };
+	struct truth_insn cost = { 0 };
+	int err;
+
+	if (call.to_object == TRUTH_NONE)
+		call.to_object = p->object;
+	p->callee_object = TRUTH_NONE;
+	if (!p->ours || p->instr < 0)
+		return skip_target(p);
+	if (!p->have_object || !truth_number(&s, &call.n))
+		return bad(p, "a call that is none");
+	for (int i = 0; i < p->n_pos; i++)
+		if (!parse_position(&s, &to[i]))
+			return bad(p, "no position where one must be");
+	err = truth_lines_next(p->l);
+	if (err <= 0)
+		return err < 0 ? err : bad(p, "the file ends in the middle of a call or jump");
+	err = parse_costs(p, &cost);
+	if (err < 0)
+		return err;
+	call.to_vaddr = to[p->instr];
+	call.from_vaddr = p->pos[p->instr];
+	call.n_insn = cost.n;
+	if (p->in_threads)
+		call.from_object = TRUTH_NONE;
+	vec_add(&p->b->calls, call);
+	return 0;
+}
+
 static int parse_spec(struct parse *p, const char *line)
 {
 	uint32_t ignored;
 	const char *s;
 
 	if ((s = after(line, "ob="))) {
-		int err = parse_name(p, &p->objects, s, &p->object);
+		int err;
 
+		/* It has no code. */
+		p->in_threads = p->ours && strstr(s, TRUTH_THREADS);
+		if (p->in_threads)
+			return 0;
+		err = parse_name(p, &p->objects, s, &p->object);
 		p->have_object = err == 0;
 		return err;
 	}
 	if ((s = after(line, "cob=")))
-		return parse_name(p, &p->objects, s, &ignored);
-	if (after(line, "calls=") || after(line, "jump=") || after(line, "jcnd="))
+		return parse_name(p, &p->objects, s, &p->callee_object);
+	if ((s = after(line, "calls=")))
+		return parse_calls(p, s);
+	if (after(line, "jump=") || after(line, "jcnd="))
 		return skip_target(p);
 	/* Of instructions the binary knows better what function and line they are of. */
 	if (p->instr >= 0)
@@ -418,7 +469,7 @@ int truth_parse_callgrind(struct truth_lines *l, struct truth_build *b)
 	struct parse p = { .l = l, .b = b, .n_pos = 1, .instr = -1, .ir = -1, .dr = -1, .d1mr = -1 };
 	int err;
 
-	p.object = p.file = p.func = TRUTH_NONE;
+	p.object = p.callee_object = p.file = p.func = TRUTH_NONE;
 	do
 		err = parse_line(&p);
 	while (err == 0 && (err = truth_lines_next(l)) > 0);

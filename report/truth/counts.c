@@ -68,6 +68,47 @@ static void add_insns(const struct record_counts *c, struct truth_build *b, stru
 	}
 }
 
+static uint32_t object_of(struct truth_build *b, uint32_t file)
+{
+	uint32_t object = file;
+
+	if (file == RECORD_NO_FILE)
+		truth_build_object(b, TRUTH_ANONYMOUS, &object);
+	return object;
+}
+
+/* Where the function begins that holds what was called: symbols that the recorder took for functions may be parts of one. */
+static uint64_t begin_of(struct module *m, uint64_t off)
+{
+	uint64_t vaddr;
+	long func;
+
+	if (!m || !module_vaddr(m, off, &vaddr))
+		return off;
+	func = module_func_at(m, vaddr);
+	return func < 0 ? vaddr : module_func(m, (size_t)func)->vaddr;
+}
+
+static void add_calls(const struct record_counts *c, struct truth_build *b, struct module *const *modules)
+{
+	for (size_t i = 0; i < c->n_calls; i++) {
+		const struct record_call *x = &c->calls[i];
+		struct truth_call call = { .from_object = TRUTH_NONE, .n = x->n, .n_insn = x->n_insn };
+
+		if (!x->begins) {
+			call.from_object = object_of(b, x->caller_file);
+			call.from_vaddr = x->caller_file == RECORD_NO_FILE
+			                          ? 0
+			                          : begin_of(modules[x->caller_file], x->caller_off);
+		}
+		call.to_object = object_of(b, x->callee_file);
+		call.to_vaddr = x->callee_file == RECORD_NO_FILE
+		                        ? 0
+		                        : begin_of(modules[x->callee_file], x->callee_off);
+		vec_add(&b->calls, call);
+	}
+}
+
 int truth_write_counts(const char *path, const struct record_counts *counts, int argc, char **argv)
 {
 	/* One more than there are files: code outside any has an object of its own, without a module. */
@@ -82,6 +123,8 @@ int truth_write_counts(const char *path, const struct record_counts *counts, int
 		err = open_modules(counts, &b, modules);
 	if (err == 0)
 		add_insns(counts, &b, modules);
+	if (err == 0)
+		add_calls(counts, &b, modules);
 	if (err == 0)
 		err = truth_build_finish(&b, &t);
 	if (err == 0)

@@ -20,6 +20,9 @@
 
 enum truth_texts { TRUTH_OBJECTS, TRUTH_FILES, TRUTH_SYMBOLS, TRUTH_OTHERS, TRUTH_TEXTS };
 
+/* The object that calls what threads begin with. */
+#define TRUTH_THREADS "[threads]"
+
 /* Told by nothing: of no object, no file. */
 #define TRUTH_NONE UINT32_MAX
 
@@ -29,6 +32,13 @@ struct truth_insn {
 	uint64_t n; /* executions */
 	/* Loads, and those that missed a simulated first-level cache: events Dr and D1mr; 0 where not told. */
 	uint64_t n_load, n_miss;
+};
+
+/* Calls of one function by another: the addresses that they begin at. */
+struct truth_call {
+	uint32_t from_object, to_object; /* from_object TRUTH_NONE: nobody called, a thread begins there */
+	uint64_t from_vaddr, to_vaddr;
+	uint64_t n, n_insn; /* instructions with all that was called, once where a function calls itself */
 };
 
 struct truth_func { /* where a file counts by function */
@@ -64,6 +74,8 @@ struct truth {
 	size_t n_objects;
 	struct truth_insn *insns; /* sorted by (object, vaddr), one each */
 	size_t n_insns;
+	struct truth_call *calls; /* sorted, one of each kind; none where nothing tells them */
+	size_t n_calls;
 	struct truth_func *funcs; /* sorted by (name, object), one each */
 	size_t n_funcs;
 	const char **files;

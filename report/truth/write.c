@@ -23,6 +23,7 @@ struct emit {
 	bool begun;                /* a function of this object has been begun */
 	const char *func_file;     /* its fl= */
 	const char *file;          /* what lines refer to now */
+	bool *named;               /* [n_objects] its path has been written */
 };
 
 static int put_name(struct emit *e, const char *key, const char *text, struct texts *names)
@@ -40,18 +41,26 @@ static int put_name(struct emit *e, const char *key, const char *text, struct te
 	return 0;
 }
 
+/* Of the function that holds vaddr; the module keeps them. */
+static void name_func(struct module *m, uint64_t vaddr, const char **name, const char **file)
+{
+	struct module_inlining inlinings[MODULE_MAX_INLININGS];
+	size_t n = m ? module_inlinings(m, vaddr, inlinings) : 0;
+	long func = m && n == 0 ? module_func_at(m, vaddr) : -1;
+
+	*file = n && inlinings[n - 1].file ? inlinings[n - 1].file : "???";
+	*name = n && inlinings[n - 1].name ? inlinings[n - 1].name
+	        : func >= 0                ? module_func(m, (size_t)func)->name
+	                                   : "???";
+}
+
 /* fl= and fn= of the function that holds vaddr. */
 static int begin_func(struct emit *e, uint64_t vaddr)
 {
-	struct module_inlining inlinings[MODULE_MAX_INLININGS];
-	size_t n = e->module ? module_inlinings(e->module, vaddr, inlinings) : 0;
-	const char *file = n && inlinings[n - 1].file ? inlinings[n - 1].file : "???";
-	const char *name = n && inlinings[n - 1].name ? inlinings[n - 1].name : "???";
+	const char *file, *name;
 	int err;
 
-	if (e->func >= 0 && n == 0)
-		name = module_func(e->module, (size_t)e->func)->name;
-	/* The module keeps it. */
+	name_func(e->module, vaddr, &name, &file);
 	e->func_file = e->file = file;
 	err = put_name(e, "\nfl", file, &e->files);
 	e->begun = true;
@@ -126,6 +135,63 @@ static void put_header(struct emit *e)
 
 enum { PROGRESS_INSNS = 1024 };
 
+/* Objects are few and numbered: theirs need no tree. */
+static void put_object(struct emit *e, const char *key, uint32_t object)
+{
+	fprintf(e->f, "%s=(%u)%s", key, object + 1, e->named[object] ? "\n" : " ");
+	if (!e->named[object])
+		put_text(e->f, "", e->t->objects[object]);
+	e->named[object] = true;
+}
+
+/* ob= and fn= of what calls: it has been written before as a function with its own costs, or nobody calls. */
+static int begin_caller(struct emit *e, const struct truth_call *c, struct module *const *modules)
+{
+	int err;
+
+	fputc('\n', e->f);
+	if (c->from_object == TRUTH_NONE) {
+		fprintf(e->f, "ob=(%zu) " TRUTH_THREADS "\n", e->t->n_objects + 1);
+		err = put_name(e, "fl", "???", &e->files);
+		return err < 0 ? err : put_name(e, "fn", TRUTH_THREADS, &e->funcs);
+	}
+	put_object(e, "ob", c->from_object);
+	e->module = modules[c->from_object];
+	return begin_func(e, c->from_vaddr);
+}
+
+static int put_call(struct emit *e, const struct truth_call *c, struct module *m)
+{
+	const char *file, *name;
+	int err;
+
+	name_func(m, c->to_vaddr, &name, &file);
+	put_object(e, "cob", c->to_object);
+	err = put_name(e, "cfi", file, &e->files);
+	if (err == 0)
+		err = put_name(e, "cfn", name, &e->funcs);
+	fprintf(e->f, "calls=%ju 0x%jx 0\n0x%jx 0 %ju\n", (uintmax_t)c->n, (uintmax_t)c->to_vaddr,
+	        (uintmax_t)(c->from_object == TRUTH_NONE ? 0 : c->from_vaddr), (uintmax_t)c->n_insn);
+	return err;
+}
+
+/* Sorted by who calls. */
+static int put_calls(struct emit *e, struct module *const *modules)
+{
+	const struct truth *t = e->t;
+	int err = 0;
+
+	for (size_t i = 0; i < t->n_calls && err == 0; i++) {
+		const struct truth_call *c = &t->calls[i];
+
+		if (i == 0 || c[-1].from_object != c->from_object || c[-1].from_vaddr != c->from_vaddr)
+			err = begin_caller(e, c, modules);
+		if (err == 0)
+			err = put_call(e, c, modules[c->to_object]);
+	}
+	return err;
+}
+
 static int put_objects(struct emit *e, struct module *const *modules)
 {
 	const struct truth *t = e->t;
@@ -137,15 +203,16 @@ static int put_objects(struct emit *e, struct module *const *modules)
 			object = t->insns[i].object;
 			e->module = modules[object];
 			e->begun = false;
-			/* Objects come in order and once: their numbers need no tree. */
-			fprintf(e->f, "\nob=(%u) ", object + 1);
-			put_text(e->f, "", t->objects[object]);
+			fputc('\n', e->f);
+			put_object(e, "ob", object);
 		}
 		err = put_insn(e, &t->insns[i]);
 		if (i % PROGRESS_INSNS == 0)
 			sp_progress("writing exact counts", i, t->n_insns);
 	}
 	sp_progress_end();
+	if (err == 0)
+		err = put_calls(e, modules);
 	fputs("\ntotals: ", e->f);
 	put_costs(e, t->total, t->total_load, t->total_miss);
 	return err;
@@ -191,7 +258,7 @@ static int close_renamed(const char *path, const char *tmp, FILE *f, int err)
 
 int truth_emit(const char *path, const struct truth *t, struct module *const *modules)
 {
-	struct emit e = { .t = t };
+	struct emit e = { .t = t, .named = mem_calloc(t->n_objects + 1, sizeof(*e.named)) };
 	char *tmp = NULL;
 	int err;
 
@@ -217,6 +284,7 @@ int truth_emit(const char *path, const struct truth *t, struct module *const *mo
 out:
 	texts_fini(&e.files);
 	texts_fini(&e.funcs);
+	free(e.named);
 	free(tmp);
 	return err;
 }

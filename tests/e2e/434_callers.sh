@@ -105,6 +105,26 @@ def inclusive(path):
     return total
 END
 	"$SKIDPROF" report -i deep.sim --truth deep.truth --children --format json >out 2>err
+	check "exact counts that have calls are callgrind's inclusive ones" python3 - <<'END'
+import json
+
+from inclusive import inclusive
+
+theirs = inclusive("cg.out")
+ours = {r["function"]: r for r in json.load(open("out"))["children"]}
+for f in ("main", "leaf", "few", "many"):
+    assert abs(ours[f]["fixed"] / theirs[f] - 1) < 0.001, (f, ours[f]["fixed"], theirs[f])
+# A recursion counts once: main is what it runs itself, and the three that it calls, but for printf().
+m = ours["main"]
+rest = m["fixed"] * (1 - m["share_self"] / m["share"]) - sum(ours[f]["fixed"] for f in ("few", "many", "fib"))
+assert abs(rest) < 0.001 * m["fixed"], (rest, ours["fib"])
+END
+	"$SKIDPROF" report -i deep.sim --truth deep.truth --callers leaf --format json >out 2>err
+	check 'and each caller has its calls' json '{r["function"]: r["calls"] for r in d["callers"]} == {"few": 10000, "many": 10000, "fib": 23300}'
+	"$SKIDPROF" truth -q -o deep.nocalls ./deep >/dev/null
+	check 'exact counts without calls' status 0 "$SKIDPROF" report -i deep.sim --truth deep.nocalls --children
+	check 'say what counts them' has out "'skidprof truth -g' counts them"
+	"$SKIDPROF" report -i deep.sim --truth deep.nocalls --children --format json >out 2>err
 	check "exact counts over the flow are callgrind's inclusive ones to 2% of main and leaf, those of few, many and fib to the noise of bursts" python3 - <<'END'
 import json
 
@@ -245,6 +265,57 @@ for f in ("sum", "product", "atom"):
     assert r["fixed"] and abs(r["fixed"] / total[f] - 1) < 0.02 and r["hi"] - r["lo"] < 0.1 * r["fixed"], (f, total[f], r)
 END
 fi
+# Threads, children and what is thrown: all that runs is below what threads begin with, once.
+cat >tasks.cc <<'END'
+#include <cstdio>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static int thrower(int x)
+{
+	if (x % 3 == 0)
+		throw x;
+	return x;
+}
+__attribute__((noinline)) static int catcher(int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		try {
+			sum += thrower(i);
+		} catch (int y) {
+			sum -= y;
+		}
+	return sum;
+}
+static void *work(void *)
+{
+	return (void *)(long)catcher(30);
+}
+int main()
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, work, NULL))
+		return 1;
+	pthread_join(t, NULL);
+	if (fork() == 0)
+		return catcher(60) == 0;
+	wait(NULL);
+	if (fork() == 0)
+		execl("/bin/true", "true", (char *)NULL);
+	wait(NULL);
+	return catcher(300) == 1;
+}
+END
+g++ -O1 -g tasks.cc -o tasks -lpthread || exit 1
+check 'calls of threads and children are counted' status 0 "$SKIDPROF" truth -g -o tasks.truth ./tasks
+check 'all that ran is below what threads begin with' awk '/^totals:/ { total = $2 } /^ob=/ { threads = /\[threads\]/ } /^calls=/ { getline; sum += threads * $3 } END { exit !(sum == total && total > 0) }' tasks.truth
+# Landing in catcher() ends thrower() and the unwinder: thrower is not below itself, and all its calls are catcher's.
+check 'what is caught has ended' awk '/^fn=/ { from = $0 } /^cfn=/ { to = $0 } match($0, /^c?fn=\([0-9]+\) .+/) { id = $1; sub(/^c?fn=/, "", id); name[id] = $2 } /^calls=/ { f = from; t = to; sub(/^fn=/, "", f); sub(/^cfn=/, "", t); split(f, a, " "); split(t, b, " "); if (name[b[1]] ~ /^thrower/) { n += substr($1, 7); bad += name[a[1]] !~ /^catcher/ } } END { exit !(n == 390 && !bad) }' tasks.truth
+check 'a program that is killed' status 137 "$SKIDPROF" truth -g -o killed.truth sh -c 'kill -9 $$'
+check 'or by itself is counted' test -s killed.truth
 check 'the simulated core has none' status 1 "$SKIDPROF" record -g --pmu sim -o no.data ./deep 10
 check 'and says what has' one_line '--callers'
 finish

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_SIM_SYMBOLS_H
+#define SKIDPROF_SIM_SYMBOLS_H
+
+/* Where functions lie in a file, by its symbols. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profiler/base/vec.h"
+
+struct symbol {
+	uint64_t off, end_off; /* in the file */
+};
+
+struct symbols {
+	VEC(struct symbol) v; /* by off, one each */
+};
+
+/*
+ * Read those of an ELF file; none where it can't be read.  Left out are pieces that the compiler split off a function (they are
+ * jumped to and jump back), and what the dynamic linker looks a function up with and then jumps to it: it does not call that.
+ */
+void symbols_read(struct symbols *s, const char *path);
+
+/* The function that holds an offset; NULL: none does. */
+const struct symbol *symbols_find(const struct symbols *s, uint64_t off);
+
+#endif
