@@ -45,8 +45,8 @@ static void ask_contexts(const struct profile *p, uint32_t func, struct owners *
 	owners_count(p, func, o, c);
 	c->lo = fmax(c->lo - unshown, by_flow.lo);
 	c->hi = fmin(c->hi + unshown, by_flow.hi);
-	/* What may be twice as much, or next to nothing, is not known at all. */
-	if (c->hi - c->lo > c->insn)
+	/* What may be twice as much, or half, is not known at all. */
+	if (c->hi - c->lo > c->insn || 2 * c->lo < c->insn)
 		c->insn = NAN;
 }
 

@@ -32,7 +32,8 @@ struct call_sets {
 	uint32_t *calls0, *calls;     /* those that each function makes: indices of p->calls */
 	uint32_t *seen0, *seen;       /* functions that paths show it to call ... */
 	uint32_t *seen_by0, *seen_by; /* ... and to be called by */
-	uint32_t *members;            /* of the last find_any */
+	bool *lasts; /* it may call itself, or some calls of it are longer than paths: one call may be much of what it runs */
+	uint32_t *members; /* of the last find_any */
 	size_t n_members;
 	uint32_t *queue;
 };
@@ -45,7 +46,8 @@ void inclusive_find_any(struct call_sets *s, uint32_t func, double *in);
 
 /*
  * Of those in `in`, as find_any left them, the ones that are all for func: none of their callers is outside.  A recursion, whose
- * callers are inside itself, stays in for as long as it has no other.
+ * callers are inside itself, stays in for as long as it has no other.  Of one that lasts long a caller that the code has is another,
+ * whether it was seen to call or not: one call may be much of what it runs.
  */
 void inclusive_keep_all(struct call_sets *s, uint32_t func, double *in);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/flow/scc.h"
 #include "correct/model/model.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
@@ -47,6 +48,43 @@ static void find_seen(const struct profile *p, struct call_sets *s)
 	free(seen);
 }
 
+/* By calls that were made, and those that paths show; and by paths that know nothing of who called it. */
+static void find_lasting(const struct profile *p, struct call_sets *s)
+{
+	const uint32_t n = (uint32_t)p->n_funcs;
+	uint32_t *off = mem_calloc(n + 2, sizeof(*off)), *to, *comp = mem_calloc(n + 1, sizeof(*comp)),
+	         *size = mem_calloc(n + 1, sizeof(*size)), n_comps = 0, k = 0;
+	double *open = mem_calloc(n + 1, sizeof(*open));
+
+	to = mem_calloc(p->n_calls + s->seen0[n] + 1, sizeof(*to));
+	s->lasts = mem_calloc(n + 1, sizeof(*s->lasts));
+	for (uint32_t f = 0; f < n; f++) {
+		off[f] = k;
+		for (uint32_t i = s->calls0[f]; i < s->calls0[f + 1]; i++) {
+			const struct profile_call *c = &p->calls[s->calls[i]];
+
+			if (c->taken || c->share > 0)
+				to[k++] = c->callee;
+			s->lasts[f] |= c->callee == f && c->taken;
+		}
+		for (uint32_t i = s->seen0[f]; i < s->seen0[f + 1]; i++)
+			to[k++] = s->seen[i];
+	}
+	off[n] = k;
+	scc_find(&(struct scc_graph){ n, off, to }, comp, &n_comps);
+	for (size_t i = 0; i < p->n_contexts; i++)
+		open[p->contexts[i].func] += p->contexts[i].parent == UINT32_MAX ? p->contexts[i].insn : 0;
+	for (uint32_t f = 0; f < n; f++)
+		size[comp[f]]++;
+	for (uint32_t f = 0; f < n; f++)
+		s->lasts[f] |= size[comp[f]] > 1 || open[f] > model->little * p->funcs[f].rolled.insn;
+	free(off);
+	free(to);
+	free(comp);
+	free(size);
+	free(open);
+}
+
 void call_sets_new(const struct profile *p, struct call_sets *s)
 {
 	uint32_t(*pairs)[2] = mem_calloc(p->n_calls + 1, sizeof(*pairs));
@@ -64,6 +102,7 @@ void call_sets_new(const struct profile *p, struct call_sets *s)
 		s->first[f + 1] += s->first[f];
 	sort_edges((const uint32_t(*)[2])pairs, p->n_calls, p->n_funcs, 0, &s->calls0, &s->calls);
 	find_seen(p, s);
+	find_lasting(p, s);
 	free(pairs);
 }
 
@@ -76,6 +115,7 @@ void call_sets_free(struct call_sets *s)
 	free(s->seen);
 	free(s->seen_by0);
 	free(s->seen_by);
+	free(s->lasts);
 	free(s->members);
 	free(s->queue);
 }
@@ -124,6 +164,9 @@ static bool is_open(const struct call_sets *s, uint32_t func, const double *in)
 {
 	for (uint32_t k = s->seen_by0[func]; k < s->seen_by0[func + 1]; k++)
 		if (!(in[s->seen_by[k]] > 0))
+			return true;
+	for (uint32_t i = s->first[func]; s->lasts[func] && i < s->first[func + 1]; i++)
+		if (!(in[s->p->calls[i].caller] > 0))
 			return true;
 	return s->first[func] < s->first[func + 1] && share_in(s, func, in) < inclusive_whole;
 }

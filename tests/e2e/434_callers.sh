@@ -316,6 +316,45 @@ check 'all that ran is below what threads begin with' awk '/^totals:/ { total = 
 check 'what is caught has ended' awk '/^fn=/ { from = $0 } /^cfn=/ { to = $0 } match($0, /^c?fn=\([0-9]+\) .+/) { id = $1; sub(/^c?fn=/, "", id); name[id] = $2 } /^calls=/ { f = from; t = to; sub(/^fn=/, "", f); sub(/^cfn=/, "", t); split(f, a, " "); split(t, b, " "); if (name[b[1]] ~ /^thrower/) { n += substr($1, 7); bad += name[a[1]] !~ /^catcher/ } } END { exit !(n == 390 && !bad) }' tasks.truth
 check 'a program that is killed' status 137 "$SKIDPROF" truth -g -o killed.truth sh -c 'kill -9 $$'
 check 'or by itself is counted' test -s killed.truth
+# One call that nobody saw begin runs as long as all the short ones: they are not all of it.
+cat >long.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#define ALONE __attribute__((noinline, noclone))
+static volatile unsigned long sink;
+ALONE static unsigned long run(unsigned long x, int n)
+{
+	for (int i = 0; i < n; i++)
+		x = (x ^ x >> 7) * 0xff51afd7ed558ccdul + (x >> (i & 31));
+	return x;
+}
+ALONE static unsigned long sorter(int n)
+{
+	unsigned long x = 1;
+
+	for (int i = 0; i < n; i++)
+		x += run(x, 9) ^ 3;
+	return x;
+}
+ALONE static unsigned long whole(int n)
+{
+	return run(3, n) + 1;
+}
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 60000;
+
+	sink = whole(18 * n);
+	sink += sorter(n);
+	printf("%d\n", sink != 0);
+	return 0;
+}
+END
+gcc -O1 -g long.c -o long || exit 1
+"$SKIDPROF" record --pmu sim -q -o long.sim --truth long.truth ./long >/dev/null || exit 1
+"$SKIDPROF" report -i long.sim --truth long.truth --children --format json >exact 2>err
+check 'a caller that was not seen to call' status 0 "$SKIDPROF" report -i long.sim --children --format json
+check 'may have what one call of it runs' json '[r["lo"] <= e["fixed"] * 1.001 and r["hi"] >= e["fixed"] * 0.999 and not r["fixed"] for r in d["children"] for e in json.load(open("exact"))["children"] if r["function"] == e["function"] == "sorter"] == [True]'
 check 'the simulated core has none' status 1 "$SKIDPROF" record -g --pmu sim -o no.data ./deep 10
 check 'and says what has' one_line '--callers'
 finish
