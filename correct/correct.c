@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/divide/apart.h"
 #include "correct/divide/phase_scopes.h"
 #include "correct/divide/regions.h"
 #include "correct/divide/stages.h"
 #include "correct/divide/trim.h"
+#include "correct/divide/young.h"
 #include "correct/evidence/evidence.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
@@ -226,7 +228,9 @@ static void place_sample(void *arg, const struct recording *r, const struct pd_r
 static int find_scopes(struct work *w)
 {
 	struct placing placing = { .w = w };
-	int err = w->regions->n ? recording_each(w->rec, "placing samples", place_sample, &placing) : 0;
+	/* Samples that follow one another tell apart what was counted between them. */
+	bool place = w->regions->n && !apart_unpaced(w);
+	int err = place ? recording_each(w->rec, "placing samples", place_sample, &placing) : 0;
 
 	w->effort.most = budget_blocks(w->opts->budget_s * scopes_part);
 
@@ -235,11 +239,11 @@ static int find_scopes(struct work *w)
 		        w->opts->input, EFFORT_PLACED);
 	if (err == 0)
 		scopes_find(w->graph, w->regions,
-		            &(struct scope_samples){ placing.too_many ? NULL : placing.samples.v,
+		            &(struct scope_samples){ !place || placing.too_many ? NULL : placing.samples.v,
 		                                     placing.samples.n, placing.way.v },
 		            &w->effort, &w->scopes);
 	w->effort.most = budget_blocks(w->opts->budget_s);
-	if (err == 0 && w->scopes.of_sample)
+	if (err == 0 && w->scopes.of_sample && !w->rec->relative)
 		err = phase_scopes_split(w, placing.samples.v, placing.samples.n);
 	sp_progress_end();
 	sp_debug("finding regions: %ju blocks looked at of %ju", (uintmax_t)w->effort.used,
@@ -278,6 +282,7 @@ struct showing {
 	const struct work *w;
 	struct evidence *ev;
 	struct stages *stages; /* NULL where instructions were counted */
+	struct young *young;   /* the same, and where there are no bursts */
 	struct pairs tasks, counters;
 	struct mux_slots *slots;
 	VEC(struct placed) last; /* by tasks: of instructions */
@@ -356,8 +361,9 @@ static void show_sample(void *arg, const struct recording *r, const struct pd_re
 	}
 	note_next(show, s.scope < 0 ? NULL : w->scope_problems[s.scope], &s);
 	if (show->stages)
-		s.stage = stages_sample(show->stages, r, rec, scope,
-		                        w->scopes.phase ? w->scopes.phase[number] : -1);
+		s.stage = stages_sample(show->stages, r, rec, scope);
+	if (show->young && (rec->event == r->burst_event || rec->event == r->cyc_event))
+		young_sample(show->young, s.thread, s.scope, rec->event == r->burst_event);
 	evidence_sample(show->ev, &s);
 }
 
@@ -393,11 +399,16 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	show.slots = mux_slots_new(w->rec, w->scopes.n);
 	if (w->rec->relative)
 		show.stages = stages_begin(w);
+	if (w->rec->relative && w->rec->burst_event >= 0)
+		show.young = young_begin(w->scopes.n);
 	if (err == 0)
 		err = recording_each(w->rec, "collecting evidence", show_sample, &show);
 	if (err == 0 && show.stages)
 		stages_end(show.stages, w->scope_problems);
 	stages_free(show.stages);
+	if (err == 0 && show.young)
+		young_end(show.young, w->scope_problems);
+	young_free(show.young);
 	vec_fini(&show.last);
 	pairs_fini(&show.tasks);
 	pairs_fini(&show.counters);

@@ -69,7 +69,7 @@ static void split_scope(struct splitter *sp, size_t scope)
 	if (s->v[scope].n_samples < 2 * model->phase_samples)
 		return;
 	/* Each phase would have all of its code, and none could be solved. */
-	if (sp->unseen && !sp->w->rec->relative && trim_is_hopeless(s->v[scope].region))
+	if (sp->unseen && trim_is_hopeless(s->v[scope].region))
 		return;
 	at = mem_malloc((sp->n + 1) * sizeof(*at));
 	label = mem_malloc((sp->n + 1) * sizeof(*label));
@@ -250,13 +250,8 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 	order_by_thread(&sp);
 	for (size_t s = 0; s < n_scopes; s++)
 		split_scope(&sp, s);
-	/* Where instructions were not counted nothing says how many each phase ran. */
-	if (w->rec->relative) {
-		w->scopes.phase = sp.of_sample;
-		sp.of_sample = NULL;
-	} else if (sp.phases.n) {
+	if (sp.phases.n)
 		err = settle_all(&sp);
-	}
 	for (size_t p = 0; p < sp.phases.n; p++) {
 		branch_sums_fini(&sp.phases.v[p].branches);
 		flow_regions_free(sp.phases.v[p].parts);

@@ -9,8 +9,8 @@
  * where these are too few for one of the phases, or leave out what was sampled
  * in it, the scope stays whole.  In a recording without any each phase has all
  * the scope's code, of which its own samples then tell what ran (left out
- * where none of many fell).  Where instructions were not counted, a scope stays
- * whole, and w->scopes.phase tells its samples' phases.
+ * where none of many fell).  Where instructions were not counted there are no
+ * totals to tell apart, and this is not asked.
  */
 #include "correct/work.h"
 

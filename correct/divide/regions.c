@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/divide/regions.h"
 
+#include "correct/divide/apart.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -101,6 +103,7 @@ int regions_build(struct work *w)
 			weight[b] += hot[i].weight;
 	}
 	find_regions(w, weight);
+	err = apart_open(w, weight);
 out:
 	free(hot);
 	free(weight);

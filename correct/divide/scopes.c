@@ -54,7 +54,6 @@ void scopes_fini(struct scopes *s)
 			flow_region_free(s->v[i].region);
 	free(s->v);
 	free(s->of_sample);
-	free(s->phase);
 	*s = (struct scopes){ 0 };
 }
 

@@ -37,7 +37,6 @@ struct scopes {
 	struct scope *v;
 	size_t n;
 	int32_t *of_sample; /* [n_samples] scope, -1 = none */
-	int32_t *phase; /* [n_samples] of a scope that was not split by phases, -1 = none; NULL = not known */
 };
 
 /* Where samples were too many to keep every region is one scope, of_sample NULL; where effort is spent scopes stay together. */

@@ -75,16 +75,15 @@ static int32_t label_at(const struct stages *st, const struct stage *stage, cons
 }
 
 uint32_t stages_sample(struct stages *st, const struct recording *r, const struct pd_record *rec,
-                       int32_t scope, int32_t phase)
+                       int32_t scope)
 {
-	const uint32_t stage = (uint32_t)(phase + 1) * STAGE_PARTS;
 	const struct pd_sample *smp = &rec->sample;
 	struct stage *of = scope < 0 ? NULL : &st->v[scope];
 	int32_t first = NO_LABEL;
 	bool stays = true;
 
 	if (!of || of->n_parts_met < 2 || smp->n_branches < 2)
-		return stage;
+		return 0;
 	for (size_t i = 0; i < smp->n_branches && stays; i++) {
 		int32_t label = label_at(st, of, r, rec->pid, smp->branches[i].from_ip);
 
@@ -97,7 +96,7 @@ uint32_t stages_sample(struct stages *st, const struct recording *r, const struc
 	}
 	of->n_bursts++;
 	of->n_stay += stays;
-	return stage + (stays && first != NO_LABEL ? (uint32_t)(first + 2) % STAGE_PARTS : 0);
+	return stays && first != NO_LABEL ? (uint32_t)(first + 2) : 0;
 }
 
 void stages_end(struct stages *st, struct problem *const *scope_problems)

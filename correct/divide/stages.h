@@ -16,9 +16,9 @@ struct stages;
 /* For all scopes of w, whose regions' problems have their samples. */
 struct stages *stages_begin(const struct work *w);
 
-/* A sample of a scope (-1: of none) with its branches, in a phase (-1: not known): returns its sample_seen.stage. */
+/* A sample of a scope (-1: of none) with its branches: returns its sample_seen.stage. */
 uint32_t stages_sample(struct stages *st, const struct recording *r, const struct pd_record *rec,
-                       int32_t scope, int32_t phase);
+                       int32_t scope);
 
 /*
  * Sets stay_share of every scope's problem: the share of its bursts, or branch records, that stay in one part.  0 where its

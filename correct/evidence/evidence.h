@@ -19,7 +19,7 @@ struct sample_seen {
 	int32_t scope;   /* -1 = in none */
 	uint32_t insn;   /* local to the scope's problem */
 	uint32_t thread; /* 0, 1, ...: a number for (pid, tid) */
-	uint32_t stage;  /* of its scope: what has a pace of its own (STAGE_PARTS) */
+	uint32_t stage;  /* of its scope: which of its loops a stack stays in (stages.h) */
 	uint32_t
 	        counters; /* the same for (tid, group, CPU): whose values go on from one sample to the next */
 };

@@ -12,7 +12,7 @@
 /* Loops that stacks stay in are stages, too. */
 static uint32_t stage_of(const struct problem *p, const struct stack *st)
 {
-	return p->stay_share > reason_limit_apart_in_time ? st->stage : st->stage / STAGE_PARTS;
+	return p->stay_share > reason_limit_apart_in_time ? st->stage : 0;
 }
 
 static double insn_of(const struct path *s, const struct scope_stacks *r, const struct stack *st)

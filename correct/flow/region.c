@@ -336,6 +336,31 @@ struct flow_regions *flow_region_parts(const struct flow_graph *g, const struct 
 	return find_inside(g, r, hot_weight, min_share, r->n_headers <= 1, true, effort);
 }
 
+void flow_regions_replace(struct flow_regions *r, struct flow_regions *const *inside, size_t n_blocks)
+{
+	struct flow_region *v;
+	size_t n = 0, n_all = r->n;
+
+	for (size_t i = 0; i < r->n; i++)
+		n_all += inside[i] ? inside[i]->n : 0;
+	v = mem_malloc((n_all + 1) * sizeof(*v));
+	for (size_t i = 0; i < r->n; i++) {
+		if (!inside[i]) {
+			v[n++] = r->v[i];
+			continue;
+		}
+		flow_region_fini(&r->v[i]);
+		for (size_t k = 0; k < inside[i]->n; k++)
+			v[n++] = inside[i]->v[k];
+		inside[i]->n = 0;
+		flow_regions_free(inside[i]);
+	}
+	free(r->v);
+	r->v = v;
+	r->n = n;
+	index_regions(r, n_blocks);
+}
+
 void flow_region_fini(struct flow_region *r)
 {
 	free(r->blocks);

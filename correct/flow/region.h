@@ -100,6 +100,9 @@ struct flow_regions *flow_regions_find(const struct flow_graph *g, const struct 
 struct flow_regions *flow_region_children(const struct flow_graph *g, const struct flow_region *r,
                                           const double *hot_weight, double min_share);
 
+/* Where inside[i], [r->n], is not NULL, its regions, which are in the i-th region, take that one's place; it is taken over. */
+void flow_regions_replace(struct flow_regions *r, struct flow_regions *const *inside, size_t n_blocks);
+
 /*
  * The loops a region is made of, each for itself: those that share a callee
  * when it has several headers, else the next inner ones.  Code that several

@@ -16,9 +16,6 @@
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 
-/* Code that runs at other times is told by a number: STAGE_PARTS for each phase, and beside that what loop it is. */
-enum { STAGE_PARTS = 1 << 16 };
-
 struct problem_block {
 	uint32_t insn0, n_insn;
 	uint32_t graph_block;
@@ -69,6 +66,7 @@ struct problem {
 	double broken_share; /* of its stacks, those that go on where its flow has no way */
 	double n_bursts,
 	        n_cut; /* bursts that begin in it, where it is relative, and of those the ones that end at a system call */
+	double young_share;  /* of its time, that of threads younger than at any of its bursts */
 	double n_crossings;  /* into it and out of it, as samples one after the other tell */
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;

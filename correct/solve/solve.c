@@ -143,7 +143,8 @@ static int judge_trimmed(const struct flow_region *r, bool stacks)
 {
 	if (!r->n_untrimmed)
 		return 0;
-	return sp_fail(SP_EDOMAIN, reason_text_too_large_to_look, r->n_untrimmed, r->n_blocks, stacks ? "" : would_show);
+	return sp_fail(SP_EDOMAIN, reason_text_too_large_to_look, r->n_untrimmed, r->n_blocks,
+	               stacks ? "" : would_show);
 }
 
 static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut,
@@ -360,6 +361,14 @@ static void judge_cut(const struct problem *p, struct solution *sol)
 	solution_doubt(sol, REASON_OF(cut_bursts), 100 * p->n_cut / p->n_bursts);
 }
 
+/* Where nothing was counted, code that threads begin with is told by bursts of it, or not at all. */
+static void judge_young(const struct problem *p, struct solution *sol)
+{
+	if (!p->relative || !(p->young_share > reason_limit_young) || sol->verdict > VERDICT_WEAK)
+		return;
+	solution_doubt(sol, REASON_OF(young), 100 * p->young_share);
+}
+
 /* Records whose moments lean to slow code, and nothing that holds against them: they may be further off than their scatter says. */
 static void judge_moments(const struct work *w, struct solution *sol)
 {
@@ -404,6 +413,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		judge_stacks(w, sol);
 		judge_stages(w, w->scope_problems[s], sol);
 		judge_cut(w->scope_problems[s], sol);
+		judge_young(w->scope_problems[s], sol);
 		judge_moments(w, sol);
 		judge_total(w, w->scope_problems[s], sol);
 		judge_time(w, sol);

@@ -381,4 +381,52 @@ END
 gcc -O2 -g calls.c -o calls && "$SKIDPROF" record -q --pmu clock -o calls.data ./calls 1500000 >/dev/null
 check 'bursts that end at system calls are no reason to believe shares' status 3 "$SKIDPROF" report -i calls.data --format json
 check 'and the reason is given' json 'any("end at a system call" in (f["why"] or "") for f in d["functions"]) and not any(f["status"] in ("fixed", "weak") for f in d["functions"] if f["name"] in ("count", "squeeze", "fill"))'
+
+# Two loops that run for milliseconds each, in turn: how fast each is nothing tells, but what runs in each, bursts do.
+cat >stages.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t v[1024];
+
+static inline uint64_t odd(uint64_t x) { return x * 3 + (x >> 7) + 1; }
+static inline uint64_t even(uint64_t x) { return x / (x % 5 + 2); }
+
+__attribute__((noinline)) static uint64_t halve(uint64_t x, int n)
+{
+	for (int i = 0; i < n; i++)
+		x = (x & 1 ? odd(x) : even(x)) + (uint64_t)i;
+	return x;
+}
+
+__attribute__((noinline)) static uint64_t shift(uint64_t x, int n)
+{
+	for (int i = 0; i < n; i++) {
+		uint64_t *at = &v[x & 1023];
+
+		*at = (*at << 3 ^ x) + (*at >> 5) * 7 + (x ^ *at);
+		x = x * 6364136223846793005u + 1442695040888963407u + *at;
+	}
+	return x;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t x = 1;
+
+	for (int i = 0; i < atoi(argv[argc - 1]); i++)
+		x = shift(halve(x, 300000), 300000);
+	printf("%ju\n", (uintmax_t)x);
+	return 0;
+}
+END
+gcc -O2 -g stages.c -o stages && "$SKIDPROF" record -q --pmu clock -o stages.data ./stages 600 >/dev/null
+check 'loops that run one after another are corrected' status 0 "$SKIDPROF" report -i stages.data --format json
+check 'each is a region' json 'len({f["region"] for f in d["functions"] if f["name"] in ("halve", "shift")}) == 2'
+check 'all of which is known' json 'all(f["status"] == "fixed" for f in d["functions"] if f["name"] in ("halve", "shift", "odd", "even"))'
+"$SKIDPROF" truth -q -o stages.truth ./stages 6 >/dev/null
+# Of a shorter run, which exits by 3 for that.
+check 'what runs in each is as exact counts say' status 3 "$SKIDPROF" compare -i stages.data --truth stages.truth --format json
+check 'of all its functions' json 'd["shares_of_regions"] and d["n_inside"] >= 3 and d["n_inside"] + 1 >= d["n_intervals"] and d["eps_fixed"] < 0.02'
 finish

@@ -592,10 +592,10 @@ static void moments_in_other_code_have_other_paces(void **state)
 	const struct pd_branch by_c[] = { past, back, past, back, past }, by_b[] = { back, back, back };
 
 	b->f.p->relative = true;
-	show_stage(b, STAGE_PARTS + 2, by_b, 3);
+	show_stage(b, 2, by_b, 3);
 	/* All moments in the same code are alike. */
 	stays(b);
-	show_stage(b, STAGE_PARTS + 3, by_c, 5);
+	show_stage(b, 3, by_c, 5);
 	assert_paces_differ(b, sd_of_paces());
 	b->f.p->pace = 1;
 	stays(b);
@@ -617,8 +617,8 @@ static void or_those_that_costs_of_blocks_tell(void **state)
 	b->f.p->relative = true;
 	b->f.p->cyc_per_sample = 1000;
 	b->f.p->seen_cyc[b->f.p->blocks[1].insn0] = 3000;
-	show_stage(b, STAGE_PARTS + 2, by_b, 3);
-	show_stage(b, STAGE_PARTS + 3, by_c, 5);
+	show_stage(b, 2, by_b, 3);
+	show_stage(b, 3, by_c, 5);
 	assert_float_equal(slower, 2.46, 0.01);
 	assert_paces_differ(b, hypot(sd_of_paces(), log(slower)));
 }

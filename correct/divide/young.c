@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "correct/divide/young.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "correct/judge/reasons.h"
+#include "profiler/base/mem.h"
+#include "profiler/base/vec.h"
+
+/* Ages are counted in samples of the thread, and told apart to a sixteenth. */
+enum { STEPS = 16, N_AGES = 32 * STEPS };
+
+struct ages {
+	uint32_t n[N_AGES], youngest_burst;
+	double n_bursts;
+};
+
+struct young {
+	size_t n;
+	struct ages **v;      /* [n] of each scope, NULL where it has no sample */
+	VEC(uint32_t) thread; /* samples of each so far */
+};
+
+struct young *young_begin(size_t n_scopes)
+{
+	struct young *y = mem_calloc(1, sizeof(*y));
+
+	y->n = n_scopes;
+	y->v = mem_calloc(n_scopes + 1, sizeof(struct ages *));
+	return y;
+}
+
+static uint32_t step_of(uint32_t age)
+{
+	return (uint32_t)(STEPS * log2(1 + age));
+}
+
+void young_sample(struct young *y, uint32_t thread, int32_t scope, bool burst)
+{
+	struct ages *a;
+	uint32_t at;
+
+	while (y->thread.n <= thread)
+		vec_add(&y->thread, 0);
+	at = step_of(y->thread.v[thread]);
+	y->thread.v[thread] += !burst;
+	if (scope < 0)
+		return;
+	if (!y->v[scope]) {
+		y->v[scope] = mem_calloc(1, sizeof(*a));
+		y->v[scope]->youngest_burst = N_AGES;
+	}
+	a = y->v[scope];
+	a->n[at] += !burst;
+	a->n_bursts += burst;
+	if (burst && at < a->youngest_burst)
+		a->youngest_burst = at;
+}
+
+void young_end(const struct young *y, struct problem *const *scope_problems)
+{
+	for (size_t s = 0; s < y->n; s++) {
+		const struct ages *a = y->v[s];
+		double younger = 0, all = 0;
+
+		for (uint32_t i = 0; a && i < N_AGES; i++) {
+			younger += i < a->youngest_burst ? a->n[i] : 0;
+			all += a->n[i];
+		}
+		/* Bursts that come at any age leave none so long without one, but by chance. */
+		if (a && a->n_bursts > 0 && pow(1 - younger / all, a->n_bursts) < reason_limit_young_chance)
+			scope_problems[s]->young_share = younger / all;
+	}
+}
+
+void young_free(struct young *y)
+{
+	if (!y)
+		return;
+	for (size_t s = 0; s < y->n; s++)
+		free(y->v[s]);
+	free(y->v);
+	vec_fini(&y->thread);
+	free(y);
+}
