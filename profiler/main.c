@@ -34,7 +34,7 @@ static const struct cmd cmds[] = {
 	{ "lift", cmd_lift, "lift block predictions to kernels and compare them with measured cycles" },
 	{ "calibrate", cmd_calibrate, "measure what this processor's core is" },
 	{ "doctor", cmd_doctor, "try what this machine offers, and say what to do about what it lacks" },
-	{ "help", cmd_help, "show this, or the manual page of a command" },
+	{ "help", cmd_help, "show this, or the options of a command" },
 	{ 0 },
 };
 

@@ -376,6 +376,16 @@ static int report_by_core(const struct options *o)
 	return err;
 }
 
+/* Without instructions their columns are not there, and an order by them would be of nothing that is shown. */
+static void sort_by_what_there_is(const struct profile *p, struct report_opts *o)
+{
+	if (report_has_insn(p) ||
+	    (o->sort != SORT_RAW && o->sort != SORT_FIXED && o->sort != SORT_IPC && o->sort != SORT_CHANGE))
+		return;
+	sp_note("--sort: no instructions were counted; rows are by their share of the time");
+	o->sort = SORT_SHARE;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -418,6 +428,7 @@ int cmd_report(int argc, char **argv)
 	if (o.html) {
 		err = html_write(p, &(struct html_opts){ &o.input.correct.modules, &o.sources }, o.html);
 	} else {
+		sort_by_what_there_is(p, &o.report);
 		input_term(&o.input, &term);
 		err = report_print(p, &o.report, &term);
 		closed = term_close(&term);

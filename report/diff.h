@@ -105,10 +105,10 @@ int diff_print(const struct diff *d, const struct diff_opts *o, const struct ter
 /* The whole program and all rows as JSON has them, which the caller frees.  Returns 0, -SP_ENOMEM. */
 int diff_rows_json(const struct diff *d, json_t **all, json_t **rows);
 
-/* What the intervals do not hold, where each side has one recording; else NULL. */
+/* What the intervals do not hold, where each side has one recording that is not exact counts; else NULL. */
 const char *diff_noise_note(const struct diff *d);
-/* What the words hold, that intervals do not. */
-const char *diff_words_note(void);
+/* What the words hold, that intervals do not; NULL of exact counts. */
+const char *diff_words_note(const struct diff *d);
 /* How instructions can be had, where a side has none; else NULL. */
 const char *diff_insn_note(const struct diff *d);
 

@@ -87,7 +87,7 @@ static const char *side_name(const struct diff_side *s)
 
 static int make_document(const struct diff *d, enum diff_measure by, json_t *doc)
 {
-	const char *const notes[] = { diff_noise_note(d), diff_words_note(), diff_insn_note(d) };
+	const char *const notes[] = { diff_noise_note(d), diff_words_note(d), diff_insn_note(d) };
 	json_t *facts = json_array();
 	char title[1000];
 	int err;

@@ -236,9 +236,21 @@ static void print_side(const char *name, const struct diff_side *s, FILE *f)
 	}
 }
 
+/* Are there nothing but exact counts?  Those have no noise. */
+static bool is_exact(const struct diff *d)
+{
+	const struct diff_side *const sides[] = { &d->a, &d->b };
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < sides[k]->n; i++)
+			if (!sides[k]->profiles[i]->meta.truth)
+				return false;
+	return true;
+}
+
 const char *diff_noise_note(const struct diff *d)
 {
-	if (d->a.n + d->b.n > 2)
+	if (d->a.n + d->b.n > 2 || is_exact(d))
 		return NULL;
 	if ((d->has[DIFF_CYC] && isnan(d->total.m[DIFF_CYC].sd)) ||
 	    (d->has[DIFF_OTHER] && isnan(d->total.m[DIFF_OTHER].sd)))
@@ -248,11 +260,14 @@ const char *diff_noise_note(const struct diff *d)
 	       "(-a, -b) tell";
 }
 
-const char *diff_words_note(void)
+const char *diff_words_note(const struct diff *d)
 {
-	return "an interval is of its row alone; 'more' and 'fewer' allow for how many rows are compared: "
-	       "where "
-	       "nothing differs, one listing in ten still says one of them";
+	return is_exact(d)
+	               ? NULL
+	               : "an interval is of its row alone, and may leave out 0 where the word is can't tell: "
+	                 "'more' and 'fewer' allow for how many rows are compared, and where nothing differs "
+	                 "one "
+	                 "listing in ten still says one of them";
 }
 
 const char *diff_insn_note(const struct diff *d)
@@ -266,7 +281,7 @@ const char *diff_insn_note(const struct diff *d)
 /* What the intervals do not hold. */
 static void print_limits(const struct diff *d, FILE *f)
 {
-	const char *const notes[] = { diff_noise_note(d), diff_words_note(), diff_insn_note(d) };
+	const char *const notes[] = { diff_noise_note(d), diff_words_note(d), diff_insn_note(d) };
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
 		if (notes[i])
