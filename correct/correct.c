@@ -307,6 +307,7 @@ static void add_seen(const struct recording *r, const struct pd_record *rec, str
 	} else if (rec->event == r->cyc_event) {
 		p->seen_cyc[insn] += weight;
 		p->total_cyc += weight;
+		p->entry_share += r->at_entry ? weight : 0; /* a sum yet */
 		if (p->relative)
 			p->total_insn += weight;
 	}
@@ -353,7 +354,7 @@ static void show_sample(void *arg, const struct recording *r, const struct pd_re
 			s.scope = scope;
 			s.insn = (uint32_t)insn;
 			add_seen(r, rec, p, s.insn);
-			if (p->relative && rec->event == r->burst_event) {
+			if (rec->event == r->burst_event) {
 				p->n_bursts++;
 				p->n_cut += entry_cuts(w->rec, rec);
 			}
@@ -413,6 +414,9 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	pairs_fini(&show.tasks);
 	pairs_fini(&show.counters);
 	if (err == 0) {
+		for (size_t s = 0; s < w->scopes.n; s++)
+			if (w->scope_problems[s]->total_cyc > 0)
+				w->scope_problems[s]->entry_share /= w->scope_problems[s]->total_cyc;
 		evidence_finish(*out);
 		add_slots(w, show.slots);
 	}
@@ -489,6 +493,7 @@ int correct_run(const struct correct_opts *opts, struct work *w)
 		if (err == 0) {
 			combine_scopes(w);
 			err = average_unsolved(w);
+			solve_doubt_behind_calls(w);
 		}
 	} else if (err == 0) {
 		timed_pace_set(w);

@@ -63,9 +63,9 @@ struct problem {
 	double outside_insn; /* instructions of samples outside, a few at most between two inside: what it called (eq. 3) */
 	double called_share; /* a of eq. 3: of what stacks ran over, that of code which it calls and which is not part of it */
 	double untaken_insn; /* of total_insn, by branch records, on ways that no burst took; 0 where it is little */
-	double broken_share; /* of its stacks, those that go on where its flow has no way */
-	double n_bursts,
-	        n_cut; /* bursts that begin in it, where it is relative, and of those the ones that end at a system call */
+	double broken_share;    /* of its stacks, those that go on where its flow has no way */
+	double n_bursts, n_cut; /* bursts that begin in it, and of those the ones that end at a system call */
+	double entry_share; /* of its samples of cycles, those that came in the kernel, after a system call or fault */
 	double young_share;  /* of its time, that of threads younger than at any of its bursts */
 	double n_crossings;  /* into it and out of it, as samples one after the other tell */
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */

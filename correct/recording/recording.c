@@ -386,18 +386,19 @@ static void note_map(struct recording *r, const struct pd_record *rec)
 }
 
 /* What the user's code was counted for is shown there, as the kernel itself shows a system call's caller. */
-static void show_in_user_code(struct recording *r, struct pd_record *rec)
+static bool show_in_user_code(struct recording *r, struct pd_record *rec)
 {
 	const uint64_t ip = entry_user_ip(r, rec);
 
 	if (!ip) {
 		r->n_entries_lost++;
 		r->lost_insn += rec->event == r->insn_event ? recording_weight(r, rec) : 0;
-		return;
+		return false;
 	}
 	r->n_entries++;
 	rec->sample.ip = ip;
 	rec->misc = (uint16_t)((rec->misc & ~PERF_RECORD_MISC_CPUMODE_MASK) | PERF_RECORD_MISC_USER);
+	return true;
 }
 
 static void show_other(const struct recording *r, const struct pd_record *rec, recording_note_fn *note,
@@ -456,8 +457,7 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 		take_part(r, &rec, &kept);
 		if (!kept)
 			continue;
-		if (entry_is(r, &rec))
-			show_in_user_code(r, &rec);
+		r->at_entry = entry_is(r, &rec) && show_in_user_code(r, &rec);
 		place = recording_place(r, rec.pid, rec.sample.ip);
 		if (place.module < 0)
 			r->n_unmapped++;

@@ -123,7 +123,8 @@ struct recording {
 	uint64_t n_unmapped;
 	/* Samples of the user's code with an address of the kernel's, placed in the user's code or not; what the latter stand for. */
 	uint64_t n_entries, n_entries_lost;
-	double lost_insn;             /* ... those of instructions */
+	bool at_entry;    /* is the sample that is being shown one of them, placed in the user's code? */
+	double lost_insn; /* ... those of instructions */
 	struct insn_decoder *decoder; /* entry.c's; NULL until it is needed */
 	uint64_t maps_changes;        /* grows whenever addresses may mean something else */
 };

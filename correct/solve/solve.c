@@ -352,15 +352,6 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 	solution_doubt(sol, REASON_OF(unheard_stacks), sol->n_free - sol->n_rank, sol->n_free);
 }
 
-/* Where nothing was counted bursts are all that tells of code behind system calls, at which they end. */
-static void judge_cut(const struct problem *p, struct solution *sol)
-{
-	if (!p->relative || !(p->n_cut > reason_limit_cut_bursts * p->n_bursts) ||
-	    sol->verdict > VERDICT_WEAK)
-		return;
-	solution_doubt(sol, REASON_OF(cut_bursts), 100 * p->n_cut / p->n_bursts);
-}
-
 /* Where nothing was counted, code that threads begin with is told by bursts of it, or not at all. */
 static void judge_young(const struct problem *p, struct solution *sol)
 {
@@ -396,6 +387,46 @@ static void judge_stages(const struct work *w, const struct problem *p, struct s
 	solution_doubt(sol, REASON_OF(apart_in_time));
 }
 
+/*
+ * Of code just behind system calls neither records nor bursts tell: an interrupt comes before the call or a skid behind it, and
+ * bursts end there.  Events counted beside them do.  Averages hold what records do: they are judged alike.
+ */
+static void judge_behind_calls(const struct work *w, size_t r, struct solution *sol)
+{
+	double cyc = 0, unseen_cyc = 0, n_bursts = 0, n_cut = 0;
+
+	for (size_t s = 0; s < w->scopes.n; s++) {
+		const struct problem *p = w->scope_problems[s];
+		uint8_t told_by = w->scopes.v[s].whole || sol->averaged ? sol->evidence
+		                                                        : w->scope_solutions[s].evidence;
+
+		if (w->scopes.v[s].parent != r)
+			continue;
+		cyc += p->total_cyc;
+		n_bursts += p->n_bursts;
+		if (told_by & PROFILE_BY_MIX)
+			continue;
+		unseen_cyc += p->entry_share * p->total_cyc;
+		n_cut += p->n_cut;
+	}
+	if (sol->verdict <= VERDICT_WEAK && unseen_cyc > reason_limit_behind_calls_much * cyc) {
+		solution_doubt(sol, REASON_OF(behind_calls_much), 100 * unseen_cyc / cyc);
+	} else if (sol->verdict <= VERDICT_WEAK && unseen_cyc > reason_limit_behind_calls * cyc) {
+		solution_doubt(sol, REASON_OF(behind_calls), 100 * unseen_cyc / cyc);
+		sol->contradicted = true;
+	}
+	/* Of fewer bursts nothing is made, and averages are of records where there are any. */
+	if (sol->verdict <= VERDICT_WEAK && !sol->averaged && n_bursts >= model->few &&
+	    n_cut > reason_limit_cut_bursts * n_bursts)
+		solution_doubt(sol, REASON_OF(cut_bursts), 100 * n_cut / n_bursts);
+}
+
+void solve_doubt_behind_calls(struct work *w)
+{
+	for (size_t r = 0; r < w->regions->n; r++)
+		judge_behind_calls(w, r, &w->solutions[r]);
+}
+
 /* A region that can't be solved keeps its raw counts and says so; only lack of memory ends the run. */
 static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut)
 {
@@ -412,7 +443,6 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);
 		judge_stages(w, w->scope_problems[s], sol);
-		judge_cut(w->scope_problems[s], sol);
 		judge_young(w->scope_problems[s], sol);
 		judge_moments(w, sol);
 		judge_total(w, w->scope_problems[s], sol);

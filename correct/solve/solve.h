@@ -37,6 +37,9 @@ void solve_doubt_stacks(const struct problem *p, struct solution *sol);
  */
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
 
+/* Doubt combined regions that have much of their code so soon after system calls that nothing tells of it. */
+void solve_doubt_behind_calls(struct work *w);
+
 /* Doubt what is of several programs, which only share a library: true then. */
 bool solve_doubt_programs(const struct work *w, const struct problem *p, struct solution *sol);
 

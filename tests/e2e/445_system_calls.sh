@@ -59,6 +59,14 @@ for core in zen5-real skylake-real; do
 	check 'it is said' grep -q "samples of the user's code came after a system call or fault: they stand where that was made" out
 done
 
+# Records without counts: before() ends at a call, and apart() has none near.
+check 'plain: it is recorded' status 0 "$SKIDPROF" record -q --pmu sim --plain --core skylake-real --seed 1 \
+	-b -e cycles,instructions --bursts 0 -o calls.data --truth calls.truth ./calls
+"$SKIDPROF" report -i calls.data --format json >out 2>err
+check 'the loop that calls is not to be relied on' json '{f["status"] for f in d["functions"] if f["name"] in ("before", "calls")} == {"unreliable"}'
+check 'for nothing tells what runs behind the calls' json 'all("after system calls" in f["why"] for f in d["functions"] if f["name"] == "before")'
+check 'another loop is' json 'not {f["status"] for f in d["functions"] if f["name"] == "apart"} & {"unreliable"}'
+
 # Without records nothing tells where it was made.
 check 'plain, without records: it is recorded' status 0 "$SKIDPROF" record -q --pmu sim --plain --core zen5-real --seed 1 \
 	-e cycles,instructions -c 10007 --bursts 0 --no-branches -o calls.data --truth calls.truth ./calls
