@@ -22,7 +22,7 @@
  */
 static const double max_off = 0.03, max_intervals = 3;
 
-/* Shares smaller than this are too few samples to argue with. */
+/* Shares smaller than this, of a region or of a region in all, are too few samples to argue with. */
 static const double min_share = 0.02;
 
 /* Of all cycles, in code that the truth never saw, past which the two are not the same run. */
@@ -56,10 +56,10 @@ static void add_up(const struct profile *p, const double *exact, int32_t region,
 	}
 }
 
-/* Half of the 90% interval of a function, as a share. */
-static double half_interval(const struct profile_func *f)
+/* Half of the 90% interval of a function, as a share of its region: one that is not known to run may have some, too. */
+static double half_interval(const struct profile_func *f, const struct share *region)
 {
-	return f->count.insn > 0 ? (f->count.hi - f->count.lo) / 2 / f->count.insn : 1;
+	return (f->count.hi - f->count.lo) / 2 / region->ours;
 }
 
 /* The function of a region that contradicts the truth most. */
@@ -71,7 +71,7 @@ static void judge_region(struct profile *p, int32_t region, const struct share *
 		double off = fabs(ours - truth);
 
 		if (fmax(ours, truth) < min_share || off < max_off || off <= *worst ||
-		    !(off > max_intervals * half_interval(&p->funcs[f]) * ours))
+		    !(off > max_intervals * half_interval(&p->funcs[f], all)))
 			continue;
 		*worst = off;
 		snprintf(why, size,
@@ -130,6 +130,8 @@ static int judge(struct profile *p, const struct truth_join *j, const char **out
 		    incomparable(p, j, p->regions[r].module))
 			continue;
 		add_up(p, exact, (int32_t)r, of_func, &all);
+		if (all.ours > 0 && all.ours < min_share * whole.ours)
+			continue;
 		if (all.ours > 0 && all.truth > 0)
 			judge_region(p, (int32_t)r, of_func, &all, &worst, why, sizeof(why));
 		else if (all.ours > 0)
