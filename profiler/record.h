@@ -120,9 +120,10 @@ int record_list_events(const char *part);
 
 /*
  * Can a file be written at path?  Asked before a program runs that may run long.
+ * option  the one that names it, for messages: "-o".
  * 0 or -SP_EIO, worded.
  */
-int record_check_output(const char *path);
+int record_check_output(const char *path, const char *option);
 
 /*
  * What turns exact counts into a truth file.  main() sets it, because that

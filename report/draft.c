@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "profiler/base/err.h"
@@ -33,6 +34,10 @@ int draft_write(const char *path, int (*put)(const void *arg, FILE *f), const vo
 	char *draft;
 	int err;
 
+	if (strcmp(path, "-") == 0) {
+		err = put(arg, stdout);
+		return fflush(stdout) != 0 && err == 0 ? sp_fail_errno("standard output") : err;
+	}
 	if (is_special(path))
 		return write_to(path, path, put, arg);
 	if (asprintf(&draft, "%s.part", path) < 0)

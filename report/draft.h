@@ -7,7 +7,7 @@
 
 /*
  * Calls put(arg, f) and names the file path.  What is no regular file, a device or a pipe, is
- * written to as it stands: a rename would put a file in its place.
+ * written to as it stands ("-": standard output): a rename would put a file in its place.
  */
 int draft_write(const char *path, int (*put)(const void *arg, FILE *f), const void *arg);
 

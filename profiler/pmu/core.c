@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
@@ -53,9 +54,17 @@ static int unknown_core(const char *word)
 	size_t n = list_cores(names), used = 0;
 	const char *near = cmd_suggest(word, (const char *const *)names);
 
+	struct stat st;
+
 	for (size_t i = 0; i < n && used < sizeof(list); i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", names[i]);
-	if (near)
+	if (stat(word, &st) == 0)
+		sp_fail(SP_EUSAGE,
+		        S_ISDIR(st.st_mode)
+		                ? "--core: '%s' is a folder: name a core, one of %s, or a core file"
+		                : "--core: '%s' is a file's name without a folder: write ./%s",
+		        word, S_ISDIR(st.st_mode) ? (n ? list : "none that is installed") : word);
+	else if (near)
 		sp_fail(SP_EUSAGE, "no core '%s'; did you mean '%s'?", word, near);
 	else
 		sp_fail(SP_EUSAGE, "no core '%s'; there are %s, or give a file's path", word,
@@ -85,9 +94,13 @@ static int find_core(const char *word, struct sim_core *c)
 
 static int read_text(struct sim_core *c)
 {
-	FILE *f = fopen(c->path, "re");
+	FILE *f;
+	struct stat st;
 	int err = 0;
 
+	if (stat(c->path, &st) == 0 && S_ISDIR(st.st_mode))
+		return sp_fail(SP_EUSAGE, "--core: %s is a folder: name a core file in it", c->path);
+	f = fopen(c->path, "re");
 	if (!f)
 		return sp_fail_errno("%s", c->path);
 	c->text = malloc(MAX_TEXT_BYTES + 1);

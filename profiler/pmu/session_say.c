@@ -54,14 +54,15 @@ static bool counters_are_shared(const struct session_config *c)
 	return false;
 }
 
-/* The program's file where the kernel closes a user's counters as it begins: it may not be looked into; else "". */
+/* The program's file where the kernel closes counters as it begins: it may not be looked into, or has another user's rights; else "". */
 static const char *closed_to_us(const struct session_config *c, char *path)
 {
 	*path = '\0';
-	if (geteuid() == 0 || c->opts->argc == 0 || program_locate(c->opts->argv[0], path) < 0)
+	if (c->opts->argc == 0 || program_locate(c->opts->argv[0], path) < 0)
 		return "";
 	if (program_gains_rights(path))
 		return "runs with another user's or group's rights";
+	/* Root may read whatever is there. */
 	return access(path, R_OK) < 0 ? "may be run, but not be read" : "";
 }
 
@@ -71,9 +72,8 @@ static void say_none(const struct session_config *c)
 	const char *closed = closed_to_us(c, path);
 
 	if (*closed)
-		sp_warn("no samples: %s %s, so the kernel closes its counters to this user: record it as "
-		        "root",
-		        path, closed);
+		sp_warn("no samples: %s %s, so the kernel closes its counters as it begins: %s", path, closed,
+		        geteuid() == 0 ? "record it while it runs (-p PID)" : "record it as root");
 	else
 		sp_warn("no samples: nothing that was asked for ran as long as one period (-c)%s",
 		        geteuid() == 0

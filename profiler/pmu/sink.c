@@ -60,7 +60,8 @@ int sink_new(const struct sink_config *config, struct sink **out)
 	int err;
 
 	/* The file is opened when the program has begun; that it can be should be known before. */
-	err = config->output && strcmp(config->output, "-") != 0 ? record_check_output(config->output) : 0;
+	err = config->output && strcmp(config->output, "-") != 0 ? record_check_output(config->output, "-o")
+	                                                         : 0;
 	if (err < 0)
 		return err;
 	s = calloc(1, sizeof(*s));

@@ -43,6 +43,11 @@ says 'an unknown event' 2 "did you mean 'branches'" "${R[@]}" -e instructions,br
 says 'an event twice' 2 'twice' "${R[@]}" -e cycles,cycles true
 says 'too many events' 2 'programmable counter' "${R[@]}" --rotate 0 -e instructions,cycles,branches,taken-branches,cond-branches,calls,returns,loads,stores,fp-scalar,fp-vector,branch-misses,l1d-misses true
 says 'an unknown core' 2 'did you mean' "${R[@]}" --core zen6 true
+mkdir -p acore && touch bcore
+says 'a folder for a core' 2 "'acore' is a folder" "${R[@]}" --core acore true
+says 'a path of a folder' 2 './acore is a folder: name a core file in it' "${R[@]}" --core ./acore true
+says 'a file without its folder' 2 'write ./bcore' "${R[@]}" --core bcore true
+says 'exact counts to a place that is not there' 1 'choose another place with --truth' "${R[@]}" --truth /nonexistent/t true
 says 'an unknown source' 2 'no source of samples' "${R[@]}" --pmu hardwere true
 says 'a period that is none' 2 '-c' "${R[@]}" -c much true
 says 'a folder that is not there' 1 '/nonexistent/x.data' "${R[@]}" -o /nonexistent/x.data true
@@ -65,9 +70,12 @@ if [ "$(id -u)" -eq 0 ] && chmod 777 . && "${nobody[@]}" test -x "$SKIDPROF" -a 
 	for way in "suid:./suid runs with another user's or group's rights" 'closed:./closed may be run, but not be read'; do
 		"${nobody[@]}" "$SKIDPROF" record --pmu clock -o none.data "./${way%%:*}" >out 2>err
 		check "no samples of a program whose counters the kernel closes (${way%%:*})" grep -qF \
-			"no samples: ${way#*:}, so the kernel closes its counters to this user: record it as root" err
+			"no samples: ${way#*:}, so the kernel closes its counters as it begins: record it as root" err
 		check "nor advice that doesn't help (${way%%:*})" sh -c '! grep -q "record for longer" err'
 	done
+	cp /bin/true theirs && chown 65534 theirs && chmod 4755 theirs
+	"$SKIDPROF" record --pmu clock -o none.data ./theirs >out 2>err
+	check "nor as root of another's" grep -qF "./theirs runs with another user's or group's rights, so the kernel closes its counters as it begins: record it while it runs (-p PID)" err
 	"${nobody[@]}" "$SKIDPROF" truth -o none.truth ./suid >out 2>err
 	check 'a program that the emulator gives no other rights' sh -c \
 		'grep -q "warning: ./suid runs with your rights, not with those its file gives" err && [ -s none.truth ]'

@@ -38,6 +38,8 @@ gcc -O2 -fno-unroll-loops -g "$bad" -o evil || {
 check 'a page is written' status 0 "$SKIDPROF" report -i evil.data --html evil.html
 check 'and nothing else' test ! -s out
 check 'no draft is left' test ! -e evil.html.part
+check 'a page to standard output' status 0 "$SKIDPROF" report -i evil.data --html -
+check 'is the same one' sh -c 'cmp out evil.html && ! test -e ./-'
 cat >look.py <<'END'
 import json
 import re
