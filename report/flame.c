@@ -134,7 +134,7 @@ struct piece {
 
 struct walk {
 	struct flame *f;
-	const struct inclusive *all;
+	double *below;           /* [n_funcs] what it has with all that it calls, as calls are shared */
 	double *placed;          /* [n_funcs] share of what each runs itself that has a frame */
 	uint8_t *on_path;        /* [n_funcs] */
 	struct piece *pieces;    /* what each physical function has inlined, and itself, by both */
@@ -231,10 +231,25 @@ static bool tells(const struct profile *p, const struct profile_call *c)
 	return !c->guessed || c->share >= whole || ran->raw_insn > 0 || ran->insn > 0 || ran->cyc > 0;
 }
 
-/* How much a function comes to with all it calls, at most. */
-static double most_of(const struct walk *w, uint32_t func)
+/* What frames of it have in all: bounds of a recursion are all of the program, and small frames would take the room of large ones. */
+static double *share_below(const struct flame *f)
 {
-	return w->all[func].hi;
+	const struct profile *p = f->p;
+	double *below = mem_calloc(p->n_funcs + 1, sizeof(*below)),
+	       *next = mem_calloc(p->n_funcs + 1, sizeof(*next));
+
+	/* Deeper ones are not shown. */
+	for (int round = 0; round < MAX_DEPTH; round++) {
+		for (size_t g = 0; g < p->n_funcs; g++)
+			next[g] = weight(f, p->funcs[g].rolled.insn, p->funcs[g].rolled.cyc);
+		for (size_t i = 0; i < p->n_calls; i++)
+			if (tells(p, &p->calls[i]))
+				next[p->calls[i].caller] += p->calls[i].share * below[p->calls[i].callee];
+		for (size_t g = 0; g < p->n_funcs; g++)
+			below[g] = fmin(next[g], f->total);
+	}
+	free(next);
+	return below;
 }
 
 static int descend(struct walk *w, uint32_t parent, uint32_t func, double share, bool guess, int depth)
@@ -244,7 +259,7 @@ static int descend(struct walk *w, uint32_t parent, uint32_t func, double share,
 	int err;
 
 	if (w->on_path[func] || depth > MAX_DEPTH || f->frames.n >= MAX_FRAMES ||
-	    share * most_of(w, func) < min_frame * f->total)
+	    share * w->below[func] < min_frame * f->total)
 		return 0;
 	err = add_own(w, parent, func, share, guess);
 	w->on_path[func] = 1;
@@ -286,7 +301,7 @@ static int from_roots(struct walk *w)
 	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
 		if (called[f] == CALLED)
 			continue;
-		if (called[f] && most_of(w, f) >= min_frame * w->f->total)
+		if (called[f] && w->below[f] >= min_frame * w->f->total)
 			err = need_unplaced(w);
 		if (err == 0)
 			err = descend(w, called[f] ? w->unplaced : 0, f, 1, called[f], 0);
@@ -329,10 +344,9 @@ static int of_flow(struct flame *f)
 {
 	const struct profile *p = f->p;
 	struct walk w = { .f = f };
-	struct inclusive *all = inclusive_count(p);
 	int err;
 
-	w.all = all;
+	w.below = share_below(f);
 	w.on_path = mem_calloc(p->n_funcs + 1, 1);
 	w.placed = mem_calloc(p->n_funcs + 1, sizeof(*w.placed));
 	w.first_of_caller = mem_calloc(p->n_funcs + 2, sizeof(*w.first_of_caller));
@@ -350,7 +364,7 @@ static int of_flow(struct flame *f)
 		err = from_roots(&w);
 	if (err == 0)
 		err = add_unplaced(&w);
-	free(all);
+	free(w.below);
 	free(w.pieces);
 	free(w.first_piece);
 	free(w.on_path);
