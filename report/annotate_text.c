@@ -425,6 +425,7 @@ static bool is_shown(const struct out *x, uint32_t node)
 static void print_in_order(const struct out *x)
 {
 	const struct annotation *a = x->a;
+	const char *program = report_module(a->p, a->p->funcs[a->func].module);
 	const char *file = NULL;
 	uint32_t last = 0;
 
@@ -441,7 +442,10 @@ static void print_in_order(const struct out *x)
 				print_gap(x, file, last, 0);
 			safe(where ? where : *n->file ? n->file : "source unknown", name);
 			fprintf(x->f, "  %s%s\n", name,
-			        where || !*n->file ? "" : " (not found; see --source-dir)");
+			        source_is_newer(x->s, n->file, program)
+			                ? " (newer than the program: lines may have moved)"
+			        : where || !*n->file ? ""
+			                             : " (not found; see --source-dir)");
 			file = n->file;
 			last = 0;
 		}

@@ -216,3 +216,12 @@ const char *source_where(struct sources *s, const char *path)
 
 	return f && f->text ? f->where : NULL;
 }
+
+bool source_is_newer(struct sources *s, const char *path, const char *program)
+{
+	const char *where = source_where(s, path);
+	struct stat source, of;
+
+	return where && program && stat(where, &source) == 0 && stat(program, &of) == 0 &&
+	       source.st_mtime > of.st_mtime;
+}

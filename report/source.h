@@ -5,6 +5,7 @@
 /*
  * Source files, found by the paths that debug information has, and read once.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,5 +35,7 @@ void sources_free(struct sources *s);
 const char *source_line(struct sources *s, const char *path, uint32_t line);
 /* Where a path was found, NULL where it wasn't. */
 const char *source_where(struct sources *s, const char *path);
+/* Was it written after the program's file?  Then lines may not be those that were compiled. */
+bool source_is_newer(struct sources *s, const char *path, const char *program);
 
 #endif

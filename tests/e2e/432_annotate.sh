@@ -82,6 +82,12 @@ check 'it is found in a folder' status 0 "$SKIDPROF" annotate -i two.data --sour
 check 'of any name' has out 'for (int i = 0; i < n; i++) {'
 check 'or under another prefix' status 0 "$SKIDPROF" annotate -i two.data --prefix-map "$PWD=$PWD/else where" main
 check 'as said' has out 'for (int i = 0; i < n; i++) {'
+find 'else where' -name '*.c' -exec touch -d '2001-01-01' {} +
+"$SKIDPROF" annotate -i two.data --source-dir 'else where' main >out 2>err
+check 'an old source is as it was compiled' sh -c '! grep -q "lines may have moved" out'
+find 'else where' -name '*.c' -exec touch -d '+1 hour' {} +
+"$SKIDPROF" annotate -i two.data --source-dir 'else where' main >out 2>err
+check 'of a newer one it is said that it may not be' has out '(newer than the program: lines may have moved)'
 check 'no such folder' status 2 "$SKIDPROF" annotate -i two.data --source-dir nowhere main
 check 'is said' one_line "there is no folder 'nowhere'"
 
