@@ -23,6 +23,7 @@ struct layout {
 	size_t n;
 	size_t least;   /* that names have room for, before columns are left out */
 	size_t squeeze; /* width of squeezed columns, SIZE_MAX = as it is */
+	size_t last;    /* of one that is the last: the name that the row is of */
 	size_t inner;   /* width of text but in the last column; the same */
 };
 
@@ -142,7 +143,7 @@ static void measure(const struct table *t, size_t n_rows, struct layout *l)
 static int lay_out(const struct table *t, size_t n_rows, const struct term *term, struct layout *l,
                    bool *left_out)
 {
-	size_t squeezable = 0, fixed;
+	size_t squeezable = 0, fixed, room;
 
 	l->columns = calloc(t->n_columns + 1, sizeof(*l->columns));
 	l->width = calloc(t->n_columns + 1, sizeof(*l->width));
@@ -155,7 +156,7 @@ static int lay_out(const struct table *t, size_t n_rows, const struct term *term
 			l->columns[l->n++] = c;
 	}
 	l->least = t->least_name ? t->least_name : LEAST_NAME;
-	l->squeeze = l->inner = SIZE_MAX;
+	l->squeeze = l->last = l->inner = SIZE_MAX;
 	*left_out = false;
 	if (!term->width) {
 		l->inner = INNER_NAME;
@@ -170,9 +171,12 @@ static int lay_out(const struct table *t, size_t n_rows, const struct term *term
 	if (!squeezable)
 		return 0;
 	fixed = table_width(l, true) - squeezable * l->least;
-	l->squeeze = (size_t)term->width > fixed ? ((size_t)term->width - fixed) / squeezable : 0;
+	room = (size_t)term->width > fixed ? (size_t)term->width - fixed : 0;
+	/* A third of it for where a row is, two for what. */
+	l->squeeze = squeezable > 1 ? room / (squeezable + 1) : room;
 	if (l->squeeze < SHORTEST_NAME)
 		l->squeeze = SHORTEST_NAME;
+	l->last = room > squeezable * l->squeeze ? room - (squeezable - 1) * l->squeeze : l->squeeze;
 	return 0;
 }
 
@@ -189,11 +193,41 @@ static const char *status_color(const char *word)
 	return NULL;
 }
 
+static bool ends_with(const char *begin, const char *end, const char *word)
+{
+	size_t n = strlen(word);
+
+	return (size_t)(end - begin) >= n && strncmp(end - n, word, n) == 0;
+}
+
+/* What stands within <> goes: the names of what it is made of say more. */
+static void drop_arguments(char *text)
+{
+	char *to = text;
+	int depth = 0;
+
+	for (const char *at = text; *at; at++) {
+		bool opens =
+		        *at == '<' && !ends_with(text, to, "operator") && !ends_with(text, to, "operator<");
+		bool closes = *at == '>' && depth > 0;
+
+		depth -= closes;
+		if (depth == 0)
+			*to++ = *at;
+		depth += opens || (*at == '<' && depth > 0);
+	}
+	*to = '\0';
+}
+
 /* Of a name with a path what is last says most. */
 static void squeeze_name(char *text, size_t width)
 {
 	size_t n = text_width(text);
 
+	if (n > width) {
+		drop_arguments(text);
+		n = text_width(text);
+	}
 	if (width < SHORTEST_NAME || n <= width || !strstr(text, "::") || strchr(text, '(')) {
 		text_squeeze(text, width);
 		return;
@@ -225,7 +259,7 @@ static int fill_line(const struct table *t, size_t row, const struct layout *l, 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct column *c = l->columns[i];
 		struct cell cell = table_cell(t, row, c->id);
-		size_t width = c->flags & COLUMN_SQUEEZE ? l->squeeze : SIZE_MAX;
+		size_t width = !(c->flags & COLUMN_SQUEEZE) ? SIZE_MAX : i + 1 < l->n ? l->squeeze : l->last;
 		char text[CELL_MAX];
 
 		if (c->kind == COLUMN_TEXT && i + 1 < l->n && l->inner < width)
