@@ -227,7 +227,7 @@ static void narrow_terminals_lose_columns_and_middles_of_names(void **state)
 	free(text);
 	p->funcs[0].name = "a<std::pair<int, double> >::operator-> and operator<< <std::pair<int, double> >";
 	text = text_of(p, &o, 100);
-	assert_non_null(strstr(text, "operator-> and operator<< <> (inlined)\n"));
+	assert_non_null(strstr(text, "rator-> and operator<< <> (inlined)\n"));
 	free(text);
 	p->funcs[0].name =
 	        "std::vector<std::pair<int, double>, std::allocator<std::pair<int, double> > >::push_back()";
