@@ -488,9 +488,6 @@ int correct_run(const struct correct_opts *opts, struct work *w)
 			if (w->rec->relative)
 				pace_set(w);
 			solve_scopes(w, ev);
-			err = average_scopes(w);
-		}
-		if (err == 0) {
 			combine_scopes(w);
 			err = average_unsolved(w);
 			solve_doubt_behind_calls(w);

@@ -36,7 +36,6 @@ void profile_free(struct profile *p)
 		free(p->regions[i].equations);
 		free(p->regions[i].draws);
 		free(p->regions[i].doubt);
-		free(p->regions[i].by_average);
 	}
 	free(p->regions);
 	free(p->funcs);
@@ -211,13 +210,6 @@ double profile_doubt(const struct profile *p, const struct profile_insn *insn)
 	const struct profile_region *r = region_of(p, insn);
 
 	return r ? of_block(r, r->doubt, insn) : 0;
-}
-
-double profile_by_average(const struct profile *p, const struct profile_insn *insn)
-{
-	const struct profile_region *r = region_of(p, insn);
-
-	return r ? of_block(r, r->by_average, insn) : 0;
 }
 
 /* A sum of executions, taken apart: what was drawn, what is as it was counted, and how far off both may be besides. */

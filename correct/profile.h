@@ -198,8 +198,6 @@ struct profile_region {
 	size_t n_draws;
 	/* [n_blocks] of these executions so many are raw counts of a part that was not solved; NULL = none. */
 	float *doubt;
-	/* The same of parts that were not solved, whose executions are averages. */
-	float *by_average;
 };
 
 struct profile_event {
@@ -420,9 +418,6 @@ enum profile_status profile_judge(enum profile_status status, const struct profi
 
 /* Of an instruction's executions, those that are raw counts of a part of its region that was not solved. */
 double profile_doubt(const struct profile *p, const struct profile_insn *insn);
-
-/* The same of a part whose executions are averages along branch records (eq. 9). */
-double profile_by_average(const struct profile *p, const struct profile_insn *insn);
 
 /*
  * The 90% interval of a raw count that nothing but chance is wrong with (Wilson's of its share of the samples); NAN where that

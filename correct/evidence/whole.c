@@ -31,7 +31,6 @@ struct whole {
 	struct scope_stacks stacks;
 	VEC(struct run) runs; /* [path.all.n] */
 	struct pairs branches, places;
-	int32_t scope;   /* of the samples whose stacks count; -1 = all */
 	int32_t *column; /* [graph's n_blocks] where a block's executions are added up */
 	uint32_t *func;  /* [n_columns] */
 	size_t n_columns;
@@ -41,7 +40,6 @@ struct whole {
 struct whole_tally {
 	double *n; /* [n_columns] executions */
 	double insn, unplaced_insn;
-	double of_total; /* insn, of those that total_insn counts: of a scope's samples, in its own code */
 };
 
 void whole_end(struct whole *w)
@@ -58,15 +56,13 @@ void whole_end(struct whole *w)
 	free(w);
 }
 
-struct whole *whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted,
-                          int32_t scope)
+struct whole *whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted)
 {
 	struct whole *w = mem_calloc(1, sizeof(*w));
 
 	w->path.in = (struct evidence_input){ .rec = rec, .graph = g };
 	w->path.scopes = &w->stacks;
 	w->stacks.stride = 1;
-	w->scope = scope;
 	w->column = mem_calloc(g->n_blocks + 1, sizeof(*w->column));
 	w->func = mem_calloc(g->n_blocks + 1, sizeof(*w->func));
 	path_init(&w->path);
@@ -209,7 +205,7 @@ void whole_sample(struct whole *w, const struct sample_seen *seen)
 	struct stack stack = { .piece0 = (uint32_t)r->pieces.n, .burst = burst };
 
 	stack.span = paces_sample(&w->path.paces, rec, seen);
-	if ((w->scope >= 0 && seen->scope != w->scope) || smp->n_branches < 2 || path_passes_over(r, burst))
+	if (smp->n_branches < 2 || path_passes_over(r, burst))
 		return;
 	stack.cyc = of_cycles && !rec->cyc_is_other ? weight : 0;
 	stack.insn = weight;
@@ -231,17 +227,14 @@ static void add_stack(const struct whole *w, const struct stack *st, const float
 {
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
 		const struct run *run = &w->runs.v[w->stacks.pieces.v[st->piece0 + k]];
-		double times = (double)weight[st->piece0 + k], own_insn = 0;
+		double times = (double)weight[st->piece0 + k];
 
 		t->insn += times * run->n_insn;
 		if (!run->n_blocks)
 			t->unplaced_insn += times * run->n_insn;
 		for (uint32_t b = run->block0; b < run->block0 + run->n_blocks; b++)
-			if (w->column[b] != NO_COLUMN) {
+			if (w->column[b] != NO_COLUMN)
 				t->n[w->column[b]] += times;
-				own_insn += w->path.in.graph->blocks[b].n_insn;
-			}
-		t->of_total += times * (w->scope < 0 ? run->n_insn : own_insn);
 	}
 }
 
@@ -273,8 +266,6 @@ static void fill_short(const struct whole *w, float *weight)
 	const struct scope_stacks *r = &w->stacks;
 	const uint32_t most = path_longest(r);
 
-	if (w->scope >= 0)
-		return;
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
@@ -320,14 +311,13 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 /* Nothing can be said of a program whose records are in code that we do not have. */
 static int judge_tallies(const struct whole_tally *tallies)
 {
-	double insn = 0, unplaced_insn = 0, of_total = 0;
+	double insn = 0, unplaced_insn = 0;
 
 	for (size_t g = 0; g < GROUPS; g++) {
-		of_total += tallies[FIRST + g].of_total;
 		insn += tallies[FIRST + g].insn;
 		unplaced_insn += tallies[FIRST + g].unplaced_insn;
 	}
-	if (of_total > 0 && tallies[OTHER].of_total > 0 && unplaced_insn <= reason_limit_broken_stacks * insn)
+	if (insn > 0 && tallies[OTHER].insn > 0 && unplaced_insn <= reason_limit_broken_stacks * insn)
 		return 0;
 	return sp_fail(SP_EDOMAIN, "%.0f%% of its branch records are in code that was not found",
 	               insn > 0 ? 100 * unplaced_insn / insn : 100);
@@ -383,11 +373,11 @@ static void draw(const struct whole *w, const struct whole_tally *tallies, const
 	double insn = 0;
 
 	for (size_t g = 0; g < GROUPS; g++)
-		insn += times[g] * tallies[FIRST + g].of_total;
+		insn += times[g] * tallies[FIRST + g].insn;
 	for (size_t i = 0; i < tellings->columns.n; i++) {
 		const struct told *told = &tellings->columns.v[i];
 		uint32_t c = told->column;
-		double n = 0, other = tallies[OTHER].n[c] / tallies[OTHER].of_total * total_insn;
+		double n = 0, other = tallies[OTHER].n[c] / tallies[OTHER].insn * total_insn;
 
 		for (uint32_t k = told->from; k < told->end; k++)
 			n += times[tellings->group.v[k]] * tellings->n.v[k];
@@ -397,7 +387,7 @@ static void draw(const struct whole *w, const struct whole_tally *tallies, const
 }
 
 static void make_draws(const struct whole *w, const struct whole_tally *tallies, double total_insn,
-                       double total_sd, gsl_rng *rng, double *z, size_t n_draws, float *draws)
+                       gsl_rng *rng, double *z, size_t n_draws, float *draws)
 {
 	double times[GROUPS];
 	struct tellings tellings = { 0 };
@@ -408,14 +398,12 @@ static void make_draws(const struct whole *w, const struct whole_tally *tallies,
 			times[g] = gsl_ran_exponential(rng, 1);
 		for (size_t f = 0; f < w->path.in.graph->n_funcs; f++)
 			z[f] = gsl_ran_gaussian(rng, 1);
-		draw(w, tallies, &tellings, times, z, fmax(total_insn + gsl_ran_gaussian(rng, total_sd), 0),
-		     draws + i * w->n_columns);
+		draw(w, tallies, &tellings, times, z, total_insn, draws + i * w->n_columns);
 	}
 	tellings_fini(&tellings);
 }
 
-int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t seed, size_t n_draws,
-                float *draws)
+int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draws, float *draws)
 {
 	struct whole_tally tallies[FIRST + GROUPS] = { 0 };
 	double *n = mem_calloc((FIRST + GROUPS) * w->n_columns + 1, sizeof(*n));
@@ -430,7 +418,7 @@ int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t se
 		err = judge_tallies(tallies);
 	if (err == 0) {
 		gsl_rng_set(rng, seed);
-		make_draws(w, tallies, total_insn, total_sd, rng, z, n_draws, draws);
+		make_draws(w, tallies, total_insn, rng, z, n_draws, draws);
 	}
 	gsl_rng_free(rng);
 	free(n);

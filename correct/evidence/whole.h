@@ -11,23 +11,18 @@
 
 struct whole;
 
-/*
- * Executions are wanted of the blocks with wanted[n_blocks of the graph] set, from the records of samples in one scope;
- * scope -1: of all samples.
- */
-struct whole *whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted,
-                          int32_t scope);
+/* Executions are wanted of the blocks with wanted[n_blocks of the graph] set. */
+struct whole *whole_begin(const struct recording *rec, const struct flow_graph *g, const uint8_t *wanted);
 
 /* Every sample of a pass, in its order, whatever its scope. */
 void whole_sample(struct whole *w, const struct sample_seen *seen);
 
 /*
- * draws[n_draws][n_blocks], zero before, row-major: executions of each block wanted, in the graph's order.  total_insn, known to
- * total_sd: instructions of the whole program, or of the scope.
+ * draws[n_draws][n_blocks], zero before, row-major: executions of each block wanted, in the graph's order.  total_insn:
+ * instructions of the whole program.
  * Returns 0; -SP_EDOMAIN when the records don't tell, for stacks are too few, or too many outside the graph's code.
  */
-int whole_draws(struct whole *w, double total_insn, double total_sd, uint64_t seed, size_t n_draws,
-                float *draws);
+int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draws, float *draws);
 
 /* Where a block that is wanted stands in a row of draws. */
 size_t whole_column(const struct whole *w, uint32_t block);

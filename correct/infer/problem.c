@@ -243,7 +243,6 @@ void solution_fini(struct solution *s)
 {
 	free(s->draws);
 	free(s->doubt);
-	free(s->by_average);
 	free(s->edge_flow);
 	*s = (struct solution){ 0 };
 }

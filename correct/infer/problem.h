@@ -83,7 +83,6 @@ struct solution {
 	float *draws; /* [n_draws][B] posterior draws of block executions n_b, row-major */
 	size_t n_draws;
 	float *doubt; /* [B] executions among those that nothing corrected: scopes not solved; NULL = none */
-	float *by_average; /* [B] executions among those that are averages (eq. 9): of scopes not solved; NULL = none */
 	double *edge_flow; /* [E] posterior mean of f_e */
 	double moved; /* eq. 22: instructions a crossing of an edge that precise samples were seen past it, as a deviation */
 	double total_sd; /* of all its instructions, that draws were spread by */

@@ -20,11 +20,10 @@
 /* Events that any core counts at once: four, cycles and instructions; or six. */
 enum { COUNTERS = 6 };
 
-/* Counts of a task at its last interrupt, and at the one before. */
+/* Counts of a task at its last interrupt. */
 struct last_values {
-	uint64_t value[EFFORT_EVENTS], before[EFFORT_EVENTS];
+	uint64_t value[EFFORT_EVENTS];
 	size_t skid; /* where its last skid is, + 1 */
-	int event;   /* of the last sample */
 };
 
 struct collect {
@@ -97,20 +96,6 @@ static bool read_value(const struct pd_sample *s, int event, uint64_t *value)
 	return false;
 }
 
-/* How long the other event's overflow has waited: what it counted since, at the cycles a count took since the interrupt before. */
-static double waited_cyc(const struct recording *r, const struct last_values *last, int event)
-{
-	const struct perf_event_attr *attr = &pd_event(r->reader, (size_t)event)->attr;
-	double cyc, counts;
-
-	if (event >= EFFORT_EVENTS || attr->freq || !attr->sample_period)
-		return NAN;
-	cyc = (double)(int64_t)(last->value[r->cyc_event] - last->before[r->cyc_event]);
-	counts = (double)(int64_t)(last->value[event] - last->before[event]);
-	return counts > 0 && cyc > 0 ? (double)(last->value[event] % attr->sample_period) * cyc / counts
-	                             : NAN;
-}
-
 /*
  * With a fixed period the count past the last multiple of it is the skid of this very sample.  A sample of another
  * event at the same count of cycles is of the same interrupt; it may come before or after.
@@ -130,19 +115,14 @@ static void add_skid(struct collect *c, const struct recording *r, const struct 
 	last = &c->last.v[task];
 	if (attr->freq || !attr->sample_period)
 		return;
-	seen = (struct skid_seen){ (double)(cyc % attr->sample_period), NAN,
-		                   last->value[r->cyc_event] == cyc };
+	seen = (struct skid_seen){ (double)(cyc % attr->sample_period), last->value[r->cyc_event] == cyc };
 	if (rec->event != r->cyc_event) {
-		if (seen.shared && last->skid) {
+		if (seen.shared && last->skid)
 			c->skids.v[last->skid - 1].shared = true;
-			c->skids.v[last->skid - 1].other_cyc = waited_cyc(r, last, rec->event);
-		}
 		return;
 	}
 	if (c->skids.n >= EFFORT_SKIDS)
 		return;
-	if (seen.shared)
-		seen.other_cyc = waited_cyc(r, last, last->event);
 	last->skid = c->skids.n + 1;
 	vec_add(&c->skids, seen);
 }
@@ -185,13 +165,7 @@ static void add_values(struct collect *c, const struct recording *r, const struc
 {
 	const struct pd_sample *s = &rec->sample;
 	struct last_values *last = &c->last.v[task];
-	uint64_t cyc;
 
-	last->event = rec->event;
-	/* Of two samples of one interrupt the second has nothing new to say. */
-	if (r->cyc_event >= 0 && r->cyc_event < EFFORT_EVENTS && read_value(s, r->cyc_event, &cyc) &&
-	    cyc != last->value[r->cyc_event])
-		memcpy(last->before, last->value, sizeof(last->before));
 	for (size_t i = 0; i < s->n_values; i++) {
 		int event = s->values[i].event;
 

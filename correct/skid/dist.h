@@ -21,22 +21,19 @@ void skid_dist_constant(struct skid_dist *d, double s_cyc);
 /*
  * A measured skid of which more may have been to come: one interrupt serves all
  * counters that have overflowed, so where it took a sample of another
- * event as well, it may have been that one's, whose wait had then lasted
- * other_cyc cycles (NAN where that can't be told).
+ * event as well, it may have been that one's.
  */
 struct skid_seen {
-	double s_cyc, other_cyc;
+	double s_cyc;
 	bool shared;
 };
 
 /*
  * The n skids as they would be had no interrupt been shared: quantiles of the
  * Kaplan-Meier estimate (J. Am. Stat. Assoc. 53(282), 1958) in ascending
- * order.  A shared interrupt is taken for the end of this skid with the probability
- * that it, and not the other, ended then: its hazard over the sum of both, the two
- * being drawn from one distribution; 1/2 where the other's is not known.  Hazards and
- * probabilities are worked out alternately.  seen is sorted; out may not be seen.
- * Where none is shared they are the same numbers.
+ * order.  A shared interrupt is taken for the end of half a skid: either wait may be
+ * the one that ended then.  seen is sorted; out may not be seen.  Where none is
+ * shared they are the same numbers.
  */
 void skid_unshare(struct skid_seen *seen, size_t n, double *out);
 

@@ -21,8 +21,6 @@ struct showing {
 	struct whole *whole;
 	struct pairs counters; /* see recording_counters */
 	struct pairs tasks;
-	const int32_t *of_sample; /* [samples] scope */
-	size_t i;
 };
 
 static bool is_wanted(const struct work *w, size_t r)
@@ -56,8 +54,6 @@ static void show(void *arg, const struct recording *rec, const struct pd_record 
 	(void)place;
 	seen.thread = (uint32_t)task;
 	seen.counters = (uint32_t)counters;
-	if (s->of_sample)
-		seen.scope = s->of_sample[s->i++];
 	whole_sample(s->whole, &seen);
 }
 
@@ -74,12 +70,12 @@ static int reason_length(const char *why)
 
 /* draws[EFFORT_AVERAGE_DRAWS][n_columns] become the solution of p; returns of how many instructions, in the mean. */
 static double take_draws(const struct problem *p, const struct whole *whole, const float *draws,
-                         size_t n_columns, const char *what, struct solution *sol)
+                         size_t n_columns, struct solution *sol)
 {
 	char why[sizeof(sol->why)];
 	double insn = 0;
 
-	snprintf(why, sizeof(why), reason_text_averaged, what, reason_length(sol->why), sol->why);
+	snprintf(why, sizeof(why), reason_text_averaged, reason_length(sol->why), sol->why);
 	solution_fini(sol);
 	solution_init(sol, p, EFFORT_AVERAGE_DRAWS);
 	for (size_t i = 0; i < EFFORT_AVERAGE_DRAWS; i++)
@@ -104,19 +100,18 @@ static double total_of(const struct work *w)
 	return w->sums.events[w->rec->insn_event].period_sum;
 }
 
-/* Of the blocks wanted, n_columns: executions where the scope, or with -1 the program, ran total instructions. */
-static int draw_averages(struct work *w, const uint8_t *wanted, size_t n_columns, int32_t scope, double total,
-                         double total_sd, float **draws, struct whole **whole)
+/* Executions of the blocks wanted, n_columns, where the program ran total instructions. */
+static int draw_averages(struct work *w, const uint8_t *wanted, size_t n_columns, double total, float **draws,
+                         struct whole **whole)
 {
-	struct showing s = { .of_sample = scope < 0 ? NULL : w->scopes.of_sample };
+	struct showing s = { 0 };
 	int err;
 
 	*draws = mem_calloc(EFFORT_AVERAGE_DRAWS * n_columns + 1, sizeof(**draws));
-	s.whole = whole_begin(w->rec, w->graph, wanted, scope);
+	s.whole = whole_begin(w->rec, w->graph, wanted);
 	err = recording_each(w->rec, "averaging branch records", show, &s);
 	if (err == 0)
-		err = whole_draws(s.whole, total, total_sd, w->opts->seed + (uint64_t)(scope + 1),
-		                  EFFORT_AVERAGE_DRAWS, *draws);
+		err = whole_draws(s.whole, total, w->opts->seed, EFFORT_AVERAGE_DRAWS, *draws);
 	pairs_fini(&s.counters);
 	pairs_fini(&s.tasks);
 	*whole = s.whole;
@@ -132,54 +127,9 @@ static int forgive(int err)
 	return 0;
 }
 
-static int average_scope(struct work *w, size_t s, uint8_t *wanted)
-{
-	const struct problem *p = w->scope_problems[s];
-	/* Samples at its borders may be another's. */
-	double total_sd = p->total_sd + (p->unseen_share + model->guess * p->border_share) * p->total_insn;
-	struct whole *whole = NULL;
-	float *draws = NULL;
-	int err;
-
-	memset(wanted, 0, w->graph->n_blocks);
-	for (size_t b = 0; b < p->n_blocks; b++)
-		wanted[p->blocks[b].graph_block] = 1;
-	err = draw_averages(w, wanted, p->n_blocks, (int32_t)s, p->total_insn, total_sd, &draws, &whole);
-	if (err == 0)
-		take_draws(p, whole, draws, p->n_blocks, "a part is averaged", &w->scope_solutions[s]);
-	whole_end(whole);
-	free(draws);
-	return forgive(err);
-}
-
 static bool can_average(const struct work *w)
 {
 	return w->sums.paths && w->rec->insn_event >= 0;
-}
-
-/* Has a part of the region been solved that another's failure must not spoil? */
-static bool is_part(const struct work *w, size_t scope)
-{
-	for (size_t s = 0; s < w->scopes.n; s++)
-		if (w->scopes.v[s].parent == w->scopes.v[scope].parent && w->scope_solutions[s].n_draws)
-			return true;
-	return false;
-}
-
-int average_scopes(struct work *w)
-{
-	uint8_t *wanted;
-	int err = 0;
-
-	if (!can_average(w) || !w->scopes.of_sample)
-		return 0;
-	wanted = mem_malloc(w->graph->n_blocks + 1);
-	for (size_t s = 0; s < w->scopes.n && err == 0; s++)
-		if (w->scope_solutions[s].verdict == VERDICT_UNRELIABLE && is_part(w, s) &&
-		    w->scope_problems[s]->total_insn >= model->small * total_of(w))
-			err = average_scope(w, s, wanted);
-	free(wanted);
-	return err;
 }
 
 /*
@@ -222,7 +172,7 @@ static void average_region(struct work *w, size_t r, const struct whole *whole, 
 
 	if (!is_on_record(p, whole, draws, n_columns))
 		return;
-	p->total_insn = take_draws(p, whole, draws, n_columns, "averaged", &w->solutions[r]);
+	p->total_insn = take_draws(p, whole, draws, n_columns, &w->solutions[r]);
 	if (sd > 0)
 		solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
 }
@@ -231,7 +181,7 @@ static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 {
 	struct whole *whole = NULL;
 	float *draws = NULL;
-	int err = draw_averages(w, wanted, n_columns, -1, total_of(w), 0, &draws, &whole);
+	int err = draw_averages(w, wanted, n_columns, total_of(w), &draws, &whole);
 
 	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
 		if (is_wanted(w, r))

@@ -28,7 +28,6 @@ static double drawn_in(const struct solution *s, const struct problem *p, size_t
 /* [B] instructions of a region's blocks that no scope accounts for, and those that one does but is not sure of. */
 struct rest {
 	double *raw, *unsure;
-	double *averaged; /* of scopes that were not solved, but averaged along branch records */
 };
 
 /* What a scope adds to what of its region no scope accounts for, or one that is not sure of it. */
@@ -41,8 +40,6 @@ static void add_to_rest(const struct work *w, const struct problem *scope, const
 		rest->unsure[at] += drawn_in(from, scope, b);
 	else if (from->doubt)
 		rest->unsure[at] += (double)from->doubt[b] * scope->blocks[b].n_insn;
-	if (from->averaged)
-		rest->averaged[at] += drawn_in(from, scope, b);
 }
 
 /* A step through n draws that comes to each of them once: a prime that does not divide n, which is below 7 x 11 x 13 x 17. */
@@ -100,28 +97,24 @@ static void join(struct solution *to, const struct solution *from, enum problem_
 }
 
 /*
- * A small part that is raw, unsure or averaged is a doubt about the functions
+ * A small part that is raw or unsure is a doubt about the functions
  * it lies in; a large one is the region's.
  */
 static void judge_doubt(const struct problem *p, const struct rest *rest, enum problem_verdict worst,
                         struct solution *to)
 {
-	double sum = 0, averaged = 0;
+	double sum = 0;
 
 	to->doubt = mem_calloc(p->n_blocks + 1, sizeof(*to->doubt));
-	to->by_average = mem_calloc(p->n_blocks + 1, sizeof(*to->by_average));
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		double insn = fmax(rest->raw[b], 0) + rest->unsure[b], n_insn = fmax(p->blocks[b].n_insn, 1);
 
 		to->doubt[b] = (float)(insn / n_insn);
-		to->by_average[b] = (float)(rest->averaged[b] / n_insn);
 		sum += insn;
-		averaged += rest->averaged[b];
 	}
 	if (sum > reason_limit_mostly_unsolved * p->total_insn)
 		to->verdict = worst == VERDICT_OK ? VERDICT_UNRELIABLE : worst;
-	else if (sum > reason_limit_parts_unsolved * p->total_insn ||
-	         averaged > reason_limit_parts_unsolved * p->total_insn)
+	else if (sum > reason_limit_parts_unsolved * p->total_insn)
 		to->verdict = reason_verdict_parts_unsolved;
 	if (sum > reason_limit_parts_unsolved * p->total_insn && !to->why[0])
 		snprintf(to->why, sizeof(to->why), reason_text_parts_unsolved,
@@ -153,12 +146,11 @@ static void combine_region(struct work *w, size_t r)
 {
 	const struct problem *p = w->problems[r];
 	struct solution *to = &w->solutions[r];
-	struct rest rest = { .raw = mem_calloc(3 * p->n_blocks + 1, sizeof(double)) };
+	struct rest rest = { .raw = mem_calloc(2 * p->n_blocks + 1, sizeof(double)) };
 	enum problem_verdict worst = VERDICT_OK;
 	size_t n_draws = 0;
 
 	rest.unsure = rest.raw + p->n_blocks;
-	rest.averaged = rest.unsure + p->n_blocks;
 	for (size_t s = 0; s < w->scopes.n; s++)
 		if (w->scopes.v[s].parent == r && w->scope_solutions[s].n_draws > n_draws)
 			n_draws = w->scope_solutions[s].n_draws;

@@ -50,12 +50,6 @@ bool solve_doubt_programs(const struct work *w, const struct problem *p, struct 
 void combine_scopes(struct work *w);
 
 /*
- * Parts of regions that could not be solved, beside others that were, get executions from the branch records of their own
- * samples (eq. 9), with a verdict of weak.  Those of under 1% of the instructions are left.
- */
-int average_scopes(struct work *w);
-
-/*
  * Regions that could not be solved get executions from the branch records of the whole program (eq. 9), with
  * a verdict of weak; without branch records nothing happens.
  */

@@ -138,7 +138,7 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		*evidence |= r->evidence;
 		doubts_add(&unreliable, r->why,
 		           r->status == PROFILE_UNRELIABLE ? weight : profile_doubt(p, insn));
-		doubts_add(&averaged, r->why, r->averaged ? weight : profile_by_average(p, insn));
+		doubts_add(&averaged, r->why, r->averaged ? weight : 0);
 		doubts_add(&contradicted, r->why, r->contradicted ? weight : 0);
 	}
 	if (unread.all > reason_limit_unread * all) {

@@ -88,7 +88,7 @@ static void copy_equations(struct assembly *a, size_t r, struct profile_region *
 	out->equations = mem_calloc(n + 1, sizeof(*out->equations));
 	/* What the equations came to in a flow that was given up is of no use. */
 	for (size_t s = 0; s < w->scopes.n && !w->solutions[r].averaged; s++) {
-		if (w->scopes.v[s].parent != r || !w->equations[s].n || w->scope_solutions[s].averaged)
+		if (w->scopes.v[s].parent != r || !w->equations[s].n)
 			continue;
 		for (size_t i = 0; i < w->equations[s].n; i++) {
 			struct profile_equation *eq = &out->equations[out->n_equations];
@@ -144,8 +144,6 @@ static void fill_region(struct assembly *a, size_t r)
 	sol->draws = NULL;
 	out->doubt = sol->doubt;
 	sol->doubt = NULL;
-	out->by_average = sol->by_average;
-	sol->by_average = NULL;
 }
 
 static int by_name(const void *a, const void *b)

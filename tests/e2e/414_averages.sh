@@ -107,9 +107,9 @@ P
 sed 's/^/# /' rows
 check 'next was far off and is known' grep -qx 'next fixed True True' rows
 check 'divide was far off and is known' grep -qx 'divide fixed True True' rows
-check 'huge is averaged' grep -qx 'huge weak False True' rows
+check 'huge stays as it was sampled' grep -qx 'huge raw False True' rows
 "$SKIDPROF" report -i p.data --why huge >why 2>err
-check 'and says so' grep -q 'weak: a part is averaged along branch records, not solved: too large' why
+check 'and says so' grep -q 'status: raw: most of it ran outside the loops that were corrected' why
 "$SKIDPROF" report -i p.data --why divide >why 2>err
 check 'why of the other tells what was counted' grep -q '^ *instructions  *counted' why
 

@@ -108,11 +108,9 @@ static void the_default_says_what_it_was_measured_on(void **state)
  */
 static void shared_interrupts_cut_skids_short(void **state)
 {
-	struct skid_seen seen[] = { { 400, NAN, false },
-		                    { 200, NAN, true },
-		                    { 500, NAN, false },
-		                    { 300, NAN, true },
-		                    { 100, NAN, false } };
+	struct skid_seen seen[] = {
+		{ 400, false }, { 200, true }, { 500, false }, { 300, true }, { 100, false }
+	};
 	static const double want[] = { 100, 200, 400, 400, 500 };
 	double out[5];
 
@@ -134,23 +132,6 @@ static void skids_of_interrupts_of_their_own_stay_what_they_are(void **state)
 	skid_unshare(seen, N, out);
 	for (int i = 0; i < N; i++)
 		assert_true(out[i] == i);
-}
-
-/*
- * All skids end at 100.  One was cut short at 50, when the other event had waited 100: nothing ends at 50, so it was the
- * other's.  One ended at 100, when the other had waited 1000, where nothing ends either: it was its own.
- */
-static void the_wait_that_ends_there_is_the_one_that_ended(void **state)
-{
-	struct skid_seen seen[12] = { { 50, 100, true }, { 100, 1000, true } };
-	double out[12];
-
-	(void)state;
-	for (int i = 2; i < 12; i++)
-		seen[i] = (struct skid_seen){ 100, NAN, false };
-	skid_unshare(seen, 12, out);
-	for (int i = 0; i < 12; i++)
-		assert_true(out[i] == 100);
 }
 
 static double next_uniform(uint64_t *state)
@@ -188,13 +169,14 @@ static void skids_beside_a_busy_event_come_out_as_drawn(void **state)
 		double theirs = other + draw(&random), end = fmin(mine, theirs);
 
 		/* Apart: the other's interrupt was over before, or its overflow came after ours was served. */
-		seen[i] = theirs < 0 || other > mine ? (struct skid_seen){ mine, NAN, false }
-		                                     : (struct skid_seen){ end, end - other, true };
+		seen[i] = theirs < 0 || other > mine ? (struct skid_seen){ mine, false }
+		                                     : (struct skid_seen){ end, true };
 		low += seen[i].s_cyc < 300;
 	}
 	assert_true(low > N / 20);
 	skid_unshare(seen, N, out);
-	assert_true(out[N / 20] >= 300);
+	/* Few are shorter than any is: which of two waits ended is not asked. */
+	assert_true(out[N / 20] >= 0.9 * 300);
 	assert_true(fabs(out[N / 2] - 320) < 0.02 * 320);
 	assert_true(fabs(out[N * 9 / 10] - 1100) < 0.02 * 1100);
 	free(seen);
@@ -205,7 +187,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shared_interrupts_cut_skids_short),
-		cmocka_unit_test(the_wait_that_ends_there_is_the_one_that_ended),
 		cmocka_unit_test(skids_beside_a_busy_event_come_out_as_drawn),
 		cmocka_unit_test(skids_of_interrupts_of_their_own_stay_what_they_are),
 		cmocka_unit_test(sixty_four_samples_are_their_own_quantiles),

@@ -21,7 +21,6 @@ struct bench {
 	struct fixture f;
 	struct recording *rec;
 	struct whole *whole;
-	int32_t scope; /* of samples */
 	float draws[N_DRAWS * 3];
 };
 
@@ -33,8 +32,7 @@ static int setup(void **state)
 	fixture_hmmer(&b->f, n_insn);
 	b->f.g.n_funcs = 1; /* all blocks are its own */
 	b->rec = recording_by_hand(events, 2);
-	b->scope = -1;
-	b->whole = whole_begin(b->rec, &b->f.g, wanted, -1);
+	b->whole = whole_begin(b->rec, &b->f.g, wanted);
 	*state = b;
 	return 0;
 }
@@ -54,7 +52,7 @@ static void show(struct bench *b, int event, const struct pd_branch *stack, size
 {
 	struct pd_branch with[HAND_MAX + 1];
 	struct pd_record r = hand_record(event, stack, n, with);
-	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = b->scope };
+	struct sample_seen s = { .rec = b->rec, .record = &r, .scope = -1 };
 
 	whole_sample(b->whole, &s);
 }
@@ -95,7 +93,7 @@ static void executions_are_those_along_the_stacks(void **state)
 	double spread;
 
 	show_laps(b, 1);
-	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, A, &spread), 2000, 20);
 	assert_true(spread > 0.009 && spread < 0.016);
 	assert_float_equal(mean_of(b, B, &spread), 1000, 10);
@@ -112,7 +110,7 @@ static void a_slow_place_is_not_counted_more_often(void **state)
 	double spread;
 
 	show_laps(b, 4);
-	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, C, &spread), 2000, 70);
 }
 
@@ -129,7 +127,7 @@ static void phases_keep_their_share_of_the_instructions(void **state)
 
 	for (int i = 0; i < 300; i++)
 		show(b, 0, i % 3 ? only_c : only_b, 3);
-	assert_int_equal(whole_draws(b->whole, 300000, 0, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 300000, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, B, &spread), 100000 / 19., 60);
 	assert_float_equal(mean_of(b, C, &spread), 100000 / 19. + 200000 / 4., 300);
 }
@@ -144,7 +142,7 @@ static void samples_of_cycles_are_left_out(void **state)
 	show_laps(b, 1);
 	for (int i = 0; i < 1000; i++)
 		show(b, 1, only_past, 5);
-	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, B, &spread), 1000, 10);
 }
 
@@ -153,10 +151,10 @@ static void code_that_is_not_there_says_nothing(void **state)
 	struct bench *b = *state;
 	const struct pd_branch elsewhere[] = { { 0x5f80, 0x5000 }, { 0x5f80, 0x5000 }, astray };
 
-	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
+	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
 	for (int i = 0; i < 200; i++)
 		show(b, 0, elsewhere, 3);
-	assert_int_equal(whole_draws(b->whole, 33000, 0, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
+	assert_int_equal(whole_draws(b->whole, 33000, 1, N_DRAWS, b->draws), -SP_EDOMAIN);
 }
 
 /* From C to memory without a file, 5 instructions there, and back to A: three laps by B in 62 instructions. */
@@ -168,7 +166,7 @@ static void stacks_lead_through_memory_without_a_file(void **state)
 
 	for (int i = 0; i < 200; i++)
 		show(b, 0, stack, 5);
-	assert_int_equal(whole_draws(b->whole, 62000, 0, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 62000, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, A, &spread), 3000, 30);
 }
 
@@ -184,34 +182,9 @@ static void what_is_cut_short_counts_as_if_it_went_on(void **state)
 		show(b, 0, laps, 5);
 		show(b, 0, cut, 5);
 	}
-	assert_int_equal(whole_draws(b->whole, 92000, 0, 1, N_DRAWS, b->draws), 0);
+	assert_int_equal(whole_draws(b->whole, 92000, 1, N_DRAWS, b->draws), 0);
 	assert_float_equal(mean_of(b, A, &spread), 4000, 40);
 	assert_float_equal(mean_of(b, C, &spread), 8000, 80);
-}
-
-/*
- * A scope of A and B, whose samples' stacks run through C as well, in another's: the 25,000 instructions of its samples are
- * those of A and B, and stacks of samples elsewhere say nothing.
- */
-static void a_scope_total_is_of_its_own_code(void **state)
-{
-	static const uint8_t wanted[] = { 1, 1, 0 };
-	struct bench *b = *state;
-	const struct pd_branch only_c[] = { again, again, again };
-	double n[2] = { 0 };
-
-	whole_end(b->whole);
-	b->whole = whole_begin(b->rec, &b->f.g, wanted, 0);
-	b->scope = 0;
-	show_laps(b, 1);
-	b->scope = 1;
-	for (int i = 0; i < 300; i++)
-		show(b, 0, only_c, 3);
-	assert_int_equal(whole_draws(b->whole, 25000, 0, 1, N_DRAWS, b->draws), 0);
-	for (int i = 0; i < 2 * N_DRAWS; i++)
-		n[i % 2] += (double)b->draws[i] / N_DRAWS;
-	assert_float_equal(n[A], 2000, 20);
-	assert_float_equal(n[B], 1000, 20);
 }
 
 int main(void)
@@ -221,7 +194,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_slow_place_is_not_counted_more_often, setup, teardown),
 		cmocka_unit_test_setup_teardown(phases_keep_their_share_of_the_instructions, setup, teardown),
 		cmocka_unit_test_setup_teardown(samples_of_cycles_are_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_scope_total_is_of_its_own_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(code_that_is_not_there_says_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(stacks_lead_through_memory_without_a_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_cut_short_counts_as_if_it_went_on, setup, teardown),
