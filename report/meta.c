@@ -420,8 +420,8 @@ static void print_relative(const struct profile_meta *m, const struct meta_colum
 		        columns->cpi ? "; CPI/REGION is its cycles per instruction over the region's" : "");
 	fprintf(f, "# 'skidprof truth PROGRAM' counts instructions: report --truth FILE%s\n",
 	        had_timed_paths(m) ? ""
-	                           : "; 'record --timed-bursts auto' tells them of some programs (record "
-	                             "says of how many moments)");
+	                           : "; 'record --timed-bursts auto' times some loops of many programs, and "
+	                             "tells them roughly");
 }
 
 static void print_not_counted(const struct profile *p, const struct meta_columns *columns, FILE *f)

@@ -567,9 +567,10 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	text = text_of(p, &o, 0);
 	assert_non_null(strstr(text, "# clock, no PMU; "));
 	assert_non_null(strstr(text, "cycles are time x 2.00 GHz; 4,600 samples, 0 lost\n"));
-	assert_non_null(strstr(text,
-	                       "# 'skidprof truth PROGRAM' counts instructions: report --truth FILE; 'record "
-	                       "--timed-bursts auto' tells them of some programs "));
+	assert_non_null(
+	        strstr(text,
+	               "# 'skidprof truth PROGRAM' counts instructions: report --truth FILE; 'record "
+	               "--timed-bursts auto' times some loops of many programs, and tells them roughly\n"));
 	free(text);
 	/* Where most moments tell nothing nobody is sent for more of them, nor for longer. */
 	p->meta.n_timed = 10;
