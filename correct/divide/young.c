@@ -43,8 +43,9 @@ void young_sample(struct young *y, uint32_t thread, int32_t scope, bool burst)
 
 	while (y->thread.n <= thread)
 		vec_add(&y->thread, 0);
-	at = step_of(y->thread.v[thread]);
+	/* A burst that a sample's interrupt began comes behind it, and is as old. */
 	y->thread.v[thread] += !burst;
+	at = step_of(y->thread.v[thread]);
 	if (scope < 0)
 		return;
 	if (!y->v[scope]) {
