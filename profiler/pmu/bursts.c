@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gsl/gsl_randist.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,14 @@ static const double moment_s = 2e-3, least_moment_s = 1e-4, moments_a_burst = 4,
 static const double of_moments = 0.1, interrupts_a_moment = 3, interrupts_beside_sample = 2,
                     interrupts_a_stop = 6, moments_enough = 1.25;
 
+/*
+ * A new task's timer begins with a whole period.  Were that the time between moments, what tasks begin with would have
+ * no bursts, and tasks that end before it none at all.  So the timer runs faster, and a moment is each n-th of its
+ * samples on a CPU, whichever tasks they are of: bursts begin at all ages from the timer's period on.  A sample that is no
+ * moment takes an interrupt, so that with four a moment costs twice as much; beside one of the clock it takes none.
+ */
+enum { MOST_TOLD = 4 };
+
 #if defined(__x86_64__) || defined(__aarch64__)
 #define NO_REPLAY "skidreplay can't be set up here; is it installed, may it have a filter of system calls?"
 #else
@@ -84,9 +93,11 @@ struct bursts {
 	gsl_rng *rng;
 	int epoll_fd;
 
-	uint64_t moment_ns;  /* of CPU time, from one moment to the next */
-	double interrupt_ns; /* what one costs here */
-	double chance;       /* that a moment is a burst's */
+	uint64_t moment_ns;              /* of CPU time, from one moment to the next */
+	uint32_t n_told;                 /* the kernel's samples that make a moment: the last one wakes us */
+	uint32_t n_told_on[CPU_SETSIZE]; /* since a CPU's last moment */
+	double interrupt_ns;             /* what one costs here */
+	double chance;                   /* that a moment is a burst's */
 	uint64_t looked_ns;
 	uint64_t wanted_ns; /* CPU time up to which it is counted what was wanted */
 	/* The thread that the next one is of, and from among how many moments since the last one. */
@@ -297,11 +308,30 @@ static void choose_moments(struct bursts *b, const struct perf_event_attr *first
 	if (!isinf(b->opts->bursts_hz))
 		s = fmax(fmin(s, 1 / (moments_a_burst * b->opts->bursts_hz)), least_moment_s);
 	s *= 1 + spread * (2 * gsl_rng_uniform(b->rng) - 1);
-	if (clock_s > 0 && s > clock_s / 2)
-		s = clock_s * round(s / clock_s);
+	if (clock_s > 0 && s > clock_s / 2) {
+		b->n_told = (uint32_t)fmax(round(s / clock_s), 1);
+		s = clock_s * b->n_told;
+	} else {
+		b->n_told = (uint32_t)fmin(fmax(floor(s / moment_s), 1), MOST_TOLD);
+		cost_s += 1e-9 * b->interrupt_ns * (b->n_told - 1);
+	}
 	b->moment_ns = (uint64_t)(1e9 * s + 0.5);
 	if (isinf(b->opts->bursts_hz))
 		b->work.budget -= fmin(cost_s / s, b->work.budget / 2);
+}
+
+/*
+ * Is this the sample that woke us?  The kernel counts those in a CPU's ring, as we do.  Where tasks have rings of
+ * their own each one does.
+ */
+static bool is_moment(struct bursts *b, const struct tasks_source *from)
+{
+	if (from->cpu < 0 || from->cpu >= CPU_SETSIZE)
+		return true;
+	if (++b->n_told_on[from->cpu] < b->n_told)
+		return false;
+	b->n_told_on[from->cpu] = 0;
+	return true;
 }
 
 static int on_begin(void *arg, struct session *s, pid_t pid)
@@ -318,7 +348,8 @@ static int on_begin(void *arg, struct session *s, pid_t pid)
 }
 
 /* IDENTIFIER, IP and TID are what every sample of ours begins with. */
-static int on_record(void *arg, const struct perf_event_header *rec, long event, bool *drop)
+static int on_record(void *arg, const struct perf_event_header *rec, long event,
+                     const struct tasks_source *from, bool *drop)
 {
 	struct bursts *b = arg;
 	uint32_t task[2];
@@ -329,7 +360,10 @@ static int on_record(void *arg, const struct perf_event_header *rec, long event,
 	note_process(b, (pid_t)task[0]);
 	if ((size_t)event != b->event)
 		return 0;
-	*drop = b->had_moments = true;
+	*drop = true;
+	if (!is_moment(b, from))
+		return 0;
+	b->had_moments = true;
 	if (gsl_rng_uniform(b->rng) < chance(b) && gsl_rng_uniform_int(b->rng, ++b->n_since) == 0) {
 		b->pid = task[0];
 		b->tid = task[1];
@@ -588,12 +622,12 @@ static void counts_time(struct perf_event_attr *attr, uint64_t period_ns)
 	attr->precise_ip = 0;
 }
 
-/* Wakes us at once.  What samples carry beside the first words is not looked at. */
-static void tells_moments(struct perf_event_attr *attr, uint64_t moment_ns)
+/* Wakes us with each moment.  What samples carry beside the first words is not looked at. */
+static void tells_moments(struct perf_event_attr *attr, uint64_t moment_ns, uint32_t n_told)
 {
-	counts_time(attr, moment_ns);
+	counts_time(attr, moment_ns / n_told);
 	attr->watermark = 0;
-	attr->wakeup_events = 1;
+	attr->wakeup_events = n_told;
 	attr->exclude_kernel = 1;
 	attr->branch_sample_type = 0;
 	attr->sample_type &= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -624,10 +658,11 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 	e = &group->v[group->n++];
 	*e = (struct pe_event){ .attr = group->v[0].attr, .name = "bursts", .leader = b->event };
 	choose_moments(b, &group->v[0].attr);
-	tells_moments(&e->attr, b->moment_ns);
+	tells_moments(&e->attr, b->moment_ns, b->n_told);
 	/* The kernel tells moments by it; the file has what we write. */
 	b->file = *group;
 	bursts_attr(&b->file.v[b->event].attr);
+	b->file.v[b->event].attr.wakeup_events = 1;
 	if (b->timed.hz > 0 && b->file.n < EVENT_GROUP_MAX) {
 		b->timed_event = b->file.n;
 		e = &b->file.v[b->file.n++];
@@ -719,8 +754,9 @@ void bursts_say(const struct bursts *b)
 	         1e-6 * (double)b->account.held_ns, 1e-6 * cpu_ns, 1e-6 * (double)b->account.longest_ns);
 	sp_debug("bursts: stops, and half of our work beside them, took %.3f ms of CPU time",
 	         1e-6 * (double)b->work.held_ns);
-	sp_debug("bursts: moments %.1f ms apart, where an interrupt takes %.1f us",
-	         1e-6 * (double)b->moment_ns, 1e-3 * b->interrupt_ns);
+	sp_debug("bursts: moments %.1f ms apart, from an age of %.1f ms on, where an interrupt takes %.1f us",
+	         1e-6 * (double)b->moment_ns, 1e-6 * (double)b->moment_ns / b->n_told,
+	         1e-3 * b->interrupt_ns);
 	if (b->n_replayed)
 		sp_debug("bursts: %ju replayed, %.1f us each; %.1f pages, %.1f of them read alone",
 		         (uintmax_t)b->n_replayed, 1e-3 * (double)b->account.held_ns / (double)b->n_replayed,

@@ -82,7 +82,7 @@ static int take(void *arg, const struct perf_event_header *rec, const struct tas
 		return 0;
 	err = rewrite_record(s->rewrite, s->tasks, rec, from, &found);
 	if (err == 0 && s->hooks->record)
-		err = s->hooks->record(s->hooks->arg, found.rec, found.event, &drop);
+		err = s->hooks->record(s->hooks->arg, found.rec, found.event, from, &drop);
 	s->sum->n_lost += found.n_lost;
 	s->sum->n_throttled += rec->type == PERF_RECORD_THROTTLE;
 	if (err < 0 || drop || s->full || (rec->type == PERF_RECORD_SAMPLE && found.event < 0))

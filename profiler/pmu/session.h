@@ -20,9 +20,10 @@ struct session_hooks {
 	/* The file is open, the program (pid, else 0) about to run or already running. */
 	int (*begin)(void *arg, struct session *s, pid_t pid);
 	/*
-	 * A record before it is written; event: of a sample, else -1.  *drop: don't write it.
+	 * A record before it is written; event: of a sample, else -1; from: whose ring.  *drop: don't write it.
 	 */
-	int (*record)(void *arg, const struct perf_event_header *rec, long event, bool *drop);
+	int (*record)(void *arg, const struct perf_event_header *rec, long event,
+	              const struct tasks_source *from, bool *drop);
 	/* After each look at the rings, four times a second at least. */
 	int (*tick)(void *arg);
 	/* fd, where not -1, is polled: ready is called when it is readable. */

@@ -122,7 +122,11 @@ static struct pe_event event_to_open(const struct tasks *t, size_t i)
 	/* Members go with their leader. */
 	e.attr.disabled = e.leader == i;
 	e.attr.enable_on_exec = 0;
-	/* One that wakes us with each sample goes on to. */
+	/* A ring of its own has no other tasks' samples to be counted with: each sample wakes us, and they are so rare. */
+	if (t->mode == FOLLOW && !e.attr.watermark && e.attr.wakeup_events > 1) {
+		e.attr.sample_period *= e.attr.wakeup_events;
+		e.attr.wakeup_events = 1;
+	}
 	if (t->mode == FOLLOW && (e.attr.watermark || !e.attr.wakeup_events)) {
 		e.attr.watermark = 1;
 		e.attr.wakeup_watermark = (uint32_t)(task_ring_bytes(t) / 4);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Bursts begin at moments that lie evenly in the program's CPU time: in dear code and in cheap code, early and late.
+# Bursts begin at moments that lie evenly in the program's CPU time: in dear code and in cheap code, early and late, and
+# in processes that are short.
 set -u
 . "$TOP/tests/e2e/lib200.sh"
 [ -e "$BUILD/skidreplay" ] && command -v perf >/dev/null && "$SKIDPROF" record -q --pmu clock -o probe.data true 2>probe.err || {
@@ -72,4 +73,62 @@ END
 sed 's/^/# /' m.out
 check "as often in dear code as its time is (SEED=$SEED)" grep -q ': same$' m.out
 check "as often early as late (SEED=$SEED)" grep -q ': even$' m.out
+
+# A hundred processes of 30 ms each, in three parts of a third: what they begin with has its bursts, too.
+build short <<'END' || exit 1
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#define PART(name) \
+	__attribute__((noipa)) static unsigned long name(unsigned long n) \
+	{ \
+		unsigned long x = 1; \
+		while (n--) \
+			__asm__ volatile("imul $3, %0, %0\n\ttest $64, %0\n\tjz 1f\n\tinc %0\n1:" : "+r"(x)); \
+		return x; \
+	}
+PART(first)
+PART(second)
+PART(third)
+static double cpu_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+int main(void)
+{
+	double begun = cpu_s();
+	unsigned long n = 5000000;
+	second(n);
+	n = (unsigned long)((double)n * 0.01 / (cpu_s() - begun));
+	for (int i = 0; i < 100; i++) {
+		if (!fork())
+			_exit(first(n) + second(n) + third(n) == 1);
+		wait(NULL);
+	}
+	return 0;
+}
+END
+"$SKIDPROF" record -v --pmu clock --seed "$SEED" -o s.data ./short >/dev/null 2>s.err
+grep -E 'moments' s.err | sed 's/^/# /'
+perf script -i s.data -F event,time,ip,sym 2>/dev/null >s.txt
+python3 - s.txt <<'END' >s.out
+import re, sys
+PARTS = ("first", "second", "third")
+bursts, clock = ({p: 0 for p in PARTS} for _ in range(2))
+for line in open(sys.argv[1]):
+    m = re.match(r"\s*[\d.]+:\s+(\S+)\s+[0-9a-f]+ (\S+)", line)
+    if m and m[2] in PARTS:
+        (bursts if m[1].startswith("bursts") else clock)[m[2]] += 1
+n, m = sum(bursts.values()), sum(clock.values())
+if n < 50 or m < 500:
+    raise SystemExit(print(f"only {n} bursts, {m} samples"))
+# Of two degrees of freedom; 27.6 is passed by chance once in a million runs.
+chi = sum((bursts[p] / n - clock[p] / m) ** 2 / ((bursts[p] + clock[p]) / (n + m)) for p in PARTS) / (1 / n + 1 / m)
+print(*(f"{p} {bursts[p]} of {n} bursts, {clock[p]} of {m} samples;" for p in PARTS), f"chi-square {chi:.1f}:",
+      "same" if chi < 27.6 else "differs")
+END
+sed 's/^/# /' s.out
+check "what short processes begin with as often as its time is (SEED=$SEED)" grep -q ': same$' s.out
 exit 0
