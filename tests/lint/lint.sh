@@ -32,7 +32,7 @@ skip()
 
 jobs=$(nproc)
 mapfile -t sources < <(printf '%s\n' "$@" | sort -u)
-mapfile -t formatted < <(find profiler binary correct report samples tests \( -name '*.[ch]' -o -name '*.cc' \) | sort)
+mapfile -t formatted < <(find profiler correct report samples tests \( -name '*.[ch]' -o -name '*.cc' \) | sort)
 mapfile -t scripts < <(find .ci tests samples man -name '*.sh' | sort; echo .ci/run)
 mapfile -t pages < <(find man -name '*.[1-8]' 2>/dev/null | sort)
 # shellcheck disable=SC2207 # a list of words
