@@ -82,7 +82,8 @@ static void missing_events(const struct profile *p, char *out, size_t size)
 /* More bursts do not help where each stays in one of the region's loops. */
 static bool is_apart(const struct profile_region *r)
 {
-	return r->why && strstr(r->why, reason_text_apart_in_time);
+	return r->why &&
+	       (strstr(r->why, reason_text_apart_in_time) || strstr(r->why, reason_text_scopes_apart));
 }
 
 /* Is that the reason?  What comes before its numbers tells, or what comes after them. */

@@ -179,9 +179,9 @@ static void combine_region(struct work *w, size_t r)
 			add_raw(p, b, rest.raw[b], to);
 	free(rest.raw);
 	if (p->relative && (!(w->pace > 0) || w->pace_timed) &&
-	    beside_the_largest(w, r) > reason_limit_beside_the_largest && !solve_doubt_programs(w, p, to) &&
+	    beside_the_largest(w, r) > reason_limit_scopes_apart && !solve_doubt_programs(w, p, to) &&
 	    to->verdict <= VERDICT_WEAK)
-		solution_doubt(to, REASON_OF(apart_in_time));
+		solution_doubt(to, REASON_OF(scopes_apart));
 }
 
 void combine_scopes(struct work *w)

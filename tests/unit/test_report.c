@@ -511,6 +511,12 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	assert_null(strstr(advice[0], "more bursts"));
 	assert_non_null(strstr(advice[0], "--timed-bursts auto"));
 	assert_non_null(strstr(advice[0], "'skidprof truth' counts all instructions exactly"));
+	assert_int_equal(why_advice(p, &p->funcs[1],
+	                            &(struct profile_region){ .status = PROFILE_UNRELIABLE,
+	                                                      .why = reason_text_scopes_apart },
+	                            advice),
+	                 1);
+	assert_null(strstr(advice[0], "more bursts"));
 	/* Nor where those that there are lead through other code, nor where a share is known already. */
 	assert_int_equal(
 	        why_advice(p, &p->funcs[1],
