@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "correct/profile.h"
+#include "correct/known.h"
 #include "correct/recording/filter.h"
 #include "profiler/binary/module.h"
 

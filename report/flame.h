@@ -5,7 +5,7 @@
 /* The flame graph's data. */
 #include <jansson.h>
 
-#include "correct/profile.h"
+#include "report/profile.h"
 
 /*
  * Set "flame" of doc: {has_insn, note, functions: [...], frames: [[parent, function, raw, fixed, cycles, guess], ...]}, the

@@ -7,7 +7,7 @@
  * instructions, or one function explained) is a table; every report begins
  * with where the numbers come from.
  */
-#include "correct/profile.h"
+#include "report/profile.h"
 #include "report/table.h"
 #include "report/term.h"
 

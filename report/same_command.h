@@ -3,7 +3,7 @@
 #define SKIDPROF_REPORT_SAME_COMMAND_H
 
 /* Whether exact counts are of the command that was recorded: with other arguments it most likely had another input. */
-#include "correct/profile.h"
+#include "report/profile.h"
 
 /*
  * counted: the command of the counts at `truth`, "" where the file doesn't say.  Of other arguments meta.truth_why

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "correct/evidence/path_impl.h"
+#include "correct/known.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
-#include "correct/profile.h"
 #include "profiler/base/mem.h"
 
 /* Of an estimate in units of another's: rounding must not make it certain. */

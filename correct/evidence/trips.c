@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "correct/evidence/evidence.h"
+#include "correct/known.h"
 #include "correct/model/model.h"
-#include "correct/profile.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 

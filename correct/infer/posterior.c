@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "correct/infer/cholesky.h"
-#include "correct/profile.h"
+#include "correct/known.h"
 #include "profiler/base/mem.h"
 
 /*

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/known.h"
 #include "correct/model/effort.h"
-#include "correct/profile.h"
 #include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 

@@ -10,7 +10,7 @@
  *   reason_status_leak   the same as the status of a function
  *   reason_text_leak     the sentence, a format that compilers check
  */
-#include "correct/profile.h"
+#include "correct/known.h"
 
 /* On a scope or a region.  VERDICT_RAW: nothing speaks against the raw counts, and they stay: no draws. */
 enum problem_verdict { VERDICT_OK, VERDICT_WEAK, VERDICT_RAW, VERDICT_UNRELIABLE };

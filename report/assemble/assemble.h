@@ -3,6 +3,7 @@
 #define SKIDPROF_REPORT_ASSEMBLE_ASSEMBLE_H
 
 #include "correct/work.h"
+#include "report/profile.h"
 
 /*
  * A recording and its binaries go in, are corrected, and a profile comes out.  Every report command calls this one function.

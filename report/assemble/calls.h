@@ -7,7 +7,7 @@
  * sums and ratios of executions of blocks, and so of the profile's draws; of
  * exact counts they are exact.
  */
-#include "correct/profile.h"
+#include "report/profile.h"
 
 /* Fill in calls and trip counts from the counts as they are. */
 void calls_count(struct profile *p);

@@ -3,8 +3,8 @@
 #define SKIDPROF_REPORT_ASSEMBLE_FUNC_INDEX_H
 
 /* The functions of a profile, found by address. */
-#include "correct/profile.h"
 #include "profiler/binary/module.h"
+#include "report/profile.h"
 
 /* Append the innermost and physical function of an address to the profile, or find them there. */
 struct func_index;

@@ -7,9 +7,9 @@
  * the functions that were put in place around it, and where it goes to.  A
  * profile has only code that was sampled or is in a region.
  */
-#include "correct/profile.h"
 #include "profiler/base/texts.h"
 #include "profiler/binary/module.h"
+#include "report/profile.h"
 
 /* One of the functions that an instruction is in, and the line of it that is being executed. */
 struct listing_inlining {

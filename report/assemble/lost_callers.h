@@ -7,9 +7,9 @@
  * such a stack is lost.  It is taken to be what called that function when its thread's stacks had it last, for that has mostly
  * not come back since.  How often it is another tell the stacks that do have a caller of it.
  */
-#include "correct/profile.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+#include "report/profile.h"
 
 /* A function on one thread's stacks. */
 struct lost_caller {

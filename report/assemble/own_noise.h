@@ -6,7 +6,7 @@
  * What the own counts of functions leave open of sums of them: functions that call one another are more, or less, together,
  * and those that share what was counted are more where others are less.
  */
-#include "correct/profile.h"
+#include "report/profile.h"
 
 enum { NOISE_DRAWS = 200 };
 

@@ -19,7 +19,7 @@
  *
  * Exact counts may have calls: then those tell it.
  */
-#include "correct/profile.h"
+#include "report/profile.h"
 
 enum inclusive_source { INCLUSIVE_NONE, INCLUSIVE_STACKS, INCLUSIVE_FLOW, INCLUSIVE_COUNTED };
 

@@ -3,6 +3,7 @@
 #define SKIDPROF_REPORT_MATCH_JOIN_H
 
 #include "correct/correct.h"
+#include "report/profile.h"
 #include "report/truth/truth.h"
 
 /* Exact counts of a profile's functions and instructions. */

@@ -8,6 +8,7 @@
  * where the truth's instructions are instructions of that code.
  */
 #include "report/match/join.h"
+#include "report/profile.h"
 
 enum match_how {
 	MATCH_NONE,    /* the recording has no such file */

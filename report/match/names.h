@@ -7,6 +7,7 @@
  * names its own way ("f", "f(int)", "f@@VERS_1", "f'2", "(below main)").
  */
 #include "report/match/match.h"
+#include "report/profile.h"
 
 /* A truth's functions, one of each name, with names as the binaries have them. */
 struct names_join {

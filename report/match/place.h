@@ -8,6 +8,7 @@
  * runs of instructions at addresses of a process that has ended.
  */
 #include "report/match/join.h"
+#include "report/profile.h"
 
 /* Files of the recording that could be opened. */
 struct place_files {

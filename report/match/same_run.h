@@ -3,7 +3,7 @@
 #define SKIDPROF_REPORT_MATCH_SAME_RUN_H
 
 /* Whether exact counts can be of the run that was recorded, by what both have in all. */
-#include "correct/profile.h"
+#include "report/profile.h"
 
 /* Of all instructions, that two runs which do the same do not differ by. */
 static const double same_run_most_off = 0.1;

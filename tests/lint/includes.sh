@@ -26,9 +26,9 @@ allow profiler/sim "profiler/sim/|$base"
 allow profiler "profiler/" ! -path 'profiler/sim/*' ! -path 'profiler/main.c'
 allow profiler/binary "profiler/binary/|profiler/perfdata/|$base"
 allow correct "correct/|profiler/binary/|profiler/perfdata/|profiler/record\.h|$base"
-# In correct/ a folder may include those that stand before it here, so that none can come to need itself.  profile.h and work.h are
-# what they work towards and on, correct.h what is asked of them; correct.c puts the folders together.
-below='' waists='correct/(profile|correct|work)\.h|profiler/binary/|profiler/perfdata/'
+# In correct/ a folder may include those that stand before it here, so that none can come to need itself.  known.h and work.h are
+# what they tell and work on, correct.h what is asked of them; correct.c puts the folders together.
+below='' waists='correct/(known|correct|work)\.h|profiler/binary/|profiler/perfdata/'
 for room in model judge skid flow recording infer evidence divide solve; do
 	below="${below:+$below|}correct/$room/"
 	allow "correct/$room" "$below|$waists|$base"
@@ -39,9 +39,9 @@ done
 # Exact counts are read and written by themselves, and put beside a profile by what knows both.
 allow report/truth "report/truth/|profiler/binary/|profiler/record\.h|$base"
 # A profile is assembled of what a correction worked out, and no view of it is known there.
-allow report/assemble "report/assemble/|correct/|profiler/binary/|profiler/perfdata/|$base"
-allow report/inclusive "report/inclusive/|report/assemble/|correct/|$base"
-allow report/match "report/match/|report/truth/|report/assemble/|correct/|profiler/binary/|$base"
+allow report/assemble "report/assemble/|report/profile\.h|correct/|profiler/binary/|profiler/perfdata/|$base"
+allow report/inclusive "report/inclusive/|report/profile\.h|report/assemble/|correct/|$base"
+allow report/match "report/match/|report/profile\.h|report/truth/|report/assemble/|correct/|profiler/binary/|$base"
 # lift asks the simulated core of a block's time through that one header.
 allow report "report/|correct/|profiler/binary/|profiler/perfdata/|profiler/predict\.h|$base" ! -path 'report/truth/*'
 while read -r room; do

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "correct/evidence/evidence.h"
-#include "correct/profile.h"
+#include "report/profile.h"
 #include "tests/unit/fixture_problem.h"
 
 /* The hmmer loop of 10, 5 and 4 instructions; block 0 ends in a branch, and 3 of its instructions load. */

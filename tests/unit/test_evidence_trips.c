@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "correct/evidence/trips.h"
-#include "correct/profile.h"
+#include "report/profile.h"
 
 /*
  * An outer loop 0 -> 1 -> 2 -> 0 round an inner one at 1, whose block 2 goes

@@ -13,8 +13,8 @@
 
 #include "correct/infer/full.h"
 #include "correct/infer/posterior.h"
-#include "correct/profile.h"
 #include "correct/recording/events.h"
+#include "report/profile.h"
 #include "tests/unit/fixture_problem.h"
 
 /*

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "correct/profile.h"
+#include "report/profile.h"
 
 static void strings_live_as_long_as_the_profile(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_PROFILE_H
-#define SKIDPROF_CORRECT_PROFILE_H
+#ifndef SKIDPROF_REPORT_PROFILE_H
+#define SKIDPROF_REPORT_PROFILE_H
 
 /*
  * The result of a correction, and all a report needs: raw and corrected
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "correct/known.h"
 #include "profiler/base/texts.h"
 #include "profiler/perfdata/spe.h"
 
@@ -23,26 +24,6 @@
  * other code: it retired together with it, and that code's instructions are the ones that cycles were sampled at.
  */
 enum { PROFILE_MAX_IPC = 8 };
-
-/* Where instructions are not counted, fewer bursts than that say nothing of them. */
-enum { PROFILE_MIN_BURSTS = 10 };
-
-enum profile_status {                /* worst last; what makes it so: correct/judge/reasons.def */
-	              PROFILE_FIXED, /* corrected, and the interval is narrow */
-	              PROFILE_RAW,   /* not in a region: the samples as they are */
-	              PROFILE_WEAK,  /* corrected, but not identified: the interval is wide */
-	              PROFILE_UNRELIABLE, /* chain not converged, too few samples, unknown targets, binary does not match */
-};
-
-/* What a corrected count rests on: bits. */
-enum profile_evidence {
-	PROFILE_BY_FLOW = 1 << 0,    /* structure alone: one free flow */
-	PROFILE_BY_MIX = 1 << 1,     /* eq. 6 */
-	PROFILE_BY_PATH = 1 << 2,    /* eq. 9 */
-	PROFILE_BY_TRUTH = 1 << 3,   /* counted exactly, in another run (match_apply) */
-	PROFILE_BY_TRIPS = 1 << 4,   /* eq. 8 */
-	PROFILE_BY_PRECISE = 1 << 5, /* samples seen where they were caused: raw, or eq. 22 */
-};
 
 struct profile_count {
 	double raw_insn, raw_cyc; /* where the samples were seen */
@@ -169,12 +150,6 @@ struct profile_mapped {
 	int32_t module;              /* -1 = without samples, or not usable */
 };
 
-struct profile_equation { /* a mix equation of a region (eq. 6), for --why */
-	const char *event;
-	double measured, fitted, sd;
-	uint32_t part; /* 0, 1, ...: of those parts of the region that were solved apart, loops or phases */
-};
-
 struct profile_region {
 	const char *name; /* "dot (kernel.c:17)": the function and line of its header */
 	uint32_t module;
@@ -281,8 +256,6 @@ struct profile_core {
 	const char *name;
 	double insn, cyc;
 };
-
-enum profile_skid_source { SKID_NONE, SKID_MEASURED, SKID_GIVEN, SKID_DEFAULT, SKID_PRECISE };
 
 struct profile_meta {
 	const char *input, *cmdline, *hostname, *cpudesc, *pmu; /* pmu: "simulated", "hardware", "clock" */

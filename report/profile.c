@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/profile.h"
+#include "report/profile.h"
 #include "correct/judge/reasons.h"
 
 #include <assert.h>
