@@ -233,8 +233,9 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 		fprintf(term->f,
 		        "# compared are shares of a region's instructions, times what the truth has of it; "
 		        "RAW "
-		        "has them by time.\n# %s of the truth's instructions are in no region, and left "
-		        "out\n",
+		        "has them by time.\n# %s of the truth's instructions are in no region, or in another "
+		        "of a function than that "
+		        "of its row, and left out\n",
 		        total);
 	}
 	if (c->moves_plt)

@@ -385,7 +385,6 @@ static void judge_stages(const struct work *w, const struct problem *p, struct s
 	    sol->verdict > VERDICT_WEAK)
 		return;
 	solution_doubt(sol, REASON_OF(apart_in_time));
-	sol->contradicted = true;
 }
 
 /*
