@@ -107,10 +107,16 @@ class Exact:
     """Instructions of a file of exact counts, drawn as often as they ran."""
 
     def __init__(self, path):
-        ob, self.where, counts, of_vaddr = None, [], [], {}
+        ob, self.where, counts, of_vaddr, names, of_call = None, [], [], {}, {}, False
         for line in open(path):
-            if line.startswith("ob="):
-                ob = line.split(" ", 1)[1].rstrip("\n")
+            if line.startswith("calls="):
+                of_call = True
+            elif of_call:
+                # What a call came to is nothing that ran there.
+                of_call = False
+            elif line.startswith("ob="):
+                number, name = re.match(r"ob=(\(\d+\))(?: (.*))?", line).groups()
+                ob = names.setdefault(number, name)
                 if ob not in of_vaddr:
                     try:
                         of_vaddr[ob] = offsets(ob)

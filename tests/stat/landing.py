@@ -259,11 +259,17 @@ def plain(name):
 
 def read_truth(path):
     """(file's name, address in file) -> executions; files are known by their last name."""
-    counts, ob = {}, None
+    counts, ob, names, of_call = {}, None, {}, False
     with open(path, encoding="utf-8") as f:
         for line in f:
-            if line.startswith("ob="):
-                ob = os.path.basename(re.sub(r"^ob=(\(\d+\) )?", "", line).strip())
+            if line.startswith("calls="):
+                of_call = True
+            elif of_call:
+                # What a call came to is nothing that ran there.
+                of_call = False
+            elif line.startswith("ob="):
+                number, name = re.match(r"ob=(\(\d+\))?(?: ?(.*))?", line).groups()
+                ob = names.setdefault(number, os.path.basename(name.strip())) if number else os.path.basename(name.strip())
             elif line.startswith("0x"):
                 words = line.split()
                 counts[ob, int(words[0], 16)] = counts.get((ob, int(words[0], 16)), 0) + int(words[2])
