@@ -415,8 +415,12 @@ static void judge_behind_calls(const struct work *w, size_t r, struct solution *
 		solution_doubt(sol, REASON_OF(behind_calls), 100 * unseen_cyc / cyc);
 		sol->contradicted = true;
 	}
-	/* Of fewer bursts nothing is made, and averages are of records where there are any. */
+	/*
+	 * Of fewer bursts nothing is made, and averages are of records where there are any.  Beside counts a burst may end with its
+	 * thread, behind which nothing runs.
+	 */
 	if (sol->verdict <= VERDICT_WEAK && !sol->averaged && n_bursts >= model->few &&
+	    (w->rec->relative || unseen_cyc > reason_limit_behind_calls * cyc) &&
 	    n_cut > reason_limit_cut_bursts * n_bursts)
 		solution_doubt(sol, REASON_OF(cut_bursts), 100 * n_cut / n_bursts);
 }
