@@ -137,6 +137,7 @@ struct profile_trips {
 	double entries; /* NAN where nothing tells them: an outermost loop is entered too seldom */
 	double mean, lo, hi;
 	uint32_t term0, n_terms; /* of entries */
+	bool hardly_seen;        /* so few stacks went into it or out of it that they don't tell entries */
 };
 
 struct profile_module {

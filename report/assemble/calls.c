@@ -154,11 +154,21 @@ static double insns_in(const struct profile *p, const struct profile_trips *t)
 	return sum;
 }
 
+/* Does something else than stacks tell trips: exact counts, or the code itself (eq. 8)? */
+static bool is_bounded(const struct profile *p, uint32_t block)
+{
+	uint32_t at = p->blocks[block].insn;
+
+	return p->meta.truth || (at != UINT32_MAX && p->insns[at].region >= 0 &&
+	                         p->regions[p->insns[at].region].evidence & PROFILE_BY_TRIPS);
+}
+
 static void count_trips(const struct profile *p, struct profile_trips *t)
 {
 	const struct profile_term header = { t->header, 1 };
 	struct profile_range iterations, entries = unknown, trips = unknown;
-	bool told = t->n_terms && is_seen(p, t->header, insns_in(p, t));
+	bool told = t->n_terms && (!t->hardly_seen || is_bounded(p, t->header)) &&
+	            is_seen(p, t->header, insns_in(p, t));
 
 	count_terms(p, &header, 1, &iterations);
 	if (told) {

@@ -394,6 +394,8 @@ static int find_flow(struct flow_part *x)
 	for (uint32_t f = 0; f < x->g->n_funcs && err == 0; f++)
 		if (x->in_part[f])
 			err = add_loops(x, f, inside);
+	if (err == 0)
+		err = flow_find_crossings(x);
 	if (err == 0) {
 		flow_find_calls(x);
 		flow_find_callers(x);

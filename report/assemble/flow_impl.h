@@ -37,6 +37,9 @@ void flow_add_way(const struct profile *p, const struct profile_way *way, float 
 void flow_keep(struct flow_part *x, const struct profile_term *terms, uint32_t n, uint32_t *term0,
                uint32_t *n_terms);
 
+/* Once all loops are known: of which too few stacks tell how often they are entered.  What reading the recording fails by. */
+int flow_find_crossings(struct flow_part *x);
+
 /* Once all ways are known. */
 void flow_find_calls(struct flow_part *x);
 void flow_find_callers(struct flow_part *x);
