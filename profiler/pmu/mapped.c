@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "profiler/base/clock.h"
+#include "profiler/base/order.h"
 
 /*
  * Where all are read: mappings that are new are noticed at once; one that lost a right, or took the place of another, when
@@ -64,17 +65,9 @@ static void look(struct mapped *m, pid_t pid)
 
 static const struct mapping *mapping_at(const struct mapped *m, uint64_t at)
 {
-	size_t lo = 0, hi = m->v.n;
+	size_t n = sorted_count(m->v.n, k, m->v.v[k].end <= at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->v.v[mid].end <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->v.n && m->v.v[lo].begin <= at ? &m->v.v[lo] : NULL;
+	return n < m->v.n && m->v.v[n].begin <= at ? &m->v.v[n] : NULL;
 }
 
 /* linux/fs.h has it from 6.11 on: the one mapping at an address, where the whole text takes a hundred times as long. */

@@ -5,6 +5,8 @@
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/order.h"
+#include "profiler/base/sum_up.h"
 
 enum { MIN_SUM = 1 << 16 };
 
@@ -12,38 +14,29 @@ static int compare(const void *a, const void *b)
 {
 	const struct record_count *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->off < y->off ? -1 : x->off > y->off;
+	return order_pairs(x->file, x->off, y->file, y->off);
 }
 
-static void add(struct record_count *sum, const struct record_count *x)
+static void add(void *to, const void *from)
 {
+	struct record_count *sum = to;
+	const struct record_count *x = from;
+
 	sum->n += x->n;
 	sum->n_load += x->n_load;
 	sum->n_miss += x->n_miss;
 }
 
-static void sum_up(struct tally *t)
+static void sum_up_counts(struct tally *t)
 {
-	size_t n = 0;
-
-	if (t->counts.n)
-		qsort(t->counts.v, t->counts.n, sizeof(*t->counts.v), compare);
-	for (size_t i = 0; i < t->counts.n; i++) {
-		if (n && compare(&t->counts.v[n - 1], &t->counts.v[i]) == 0)
-			add(&t->counts.v[n - 1], &t->counts.v[i]);
-		else
-			t->counts.v[n++] = t->counts.v[i];
-	}
-	t->counts.n = t->n_summed = n;
+	t->counts.n = t->n_summed = sum_up(t->counts.v, t->counts.n, sizeof(*t->counts.v), compare, add);
 }
 
 int tally_add(struct tally *t, const struct record_count *count)
 {
 	/* Doubling before each sum keeps the sorting cheap on the whole. */
 	if (t->counts.n >= MIN_SUM && t->counts.n >= 2 * t->n_summed)
-		sum_up(t);
+		sum_up_counts(t);
 	t->total += count->n;
 	return vec_push(&t->counts, *count);
 }
@@ -57,33 +50,26 @@ void tally_add_unmapped(struct tally *t, uint64_t n)
 static int compare_calls(const void *a, const void *b)
 {
 	const struct record_call *x = a, *y = b;
+	int order = (x->begins > y->begins) - (x->begins < y->begins);
 
-	if (x->begins != y->begins)
-		return x->begins < y->begins ? -1 : 1;
-	if (x->caller_file != y->caller_file)
-		return x->caller_file < y->caller_file ? -1 : 1;
-	if (x->caller_off != y->caller_off)
-		return x->caller_off < y->caller_off ? -1 : 1;
-	if (x->callee_file != y->callee_file)
-		return x->callee_file < y->callee_file ? -1 : 1;
-	return x->callee_off < y->callee_off ? -1 : x->callee_off > y->callee_off;
+	if (!order)
+		order = order_pairs(x->caller_file, x->caller_off, y->caller_file, y->caller_off);
+	return order ? order : order_pairs(x->callee_file, x->callee_off, y->callee_file, y->callee_off);
+}
+
+static void add_call(void *to, const void *from)
+{
+	struct record_call *sum = to;
+	const struct record_call *x = from;
+
+	sum->n += x->n;
+	sum->n_insn += x->n_insn;
 }
 
 static void sum_up_calls(struct tally *t)
 {
-	size_t n = 0;
-
-	if (t->calls.n)
-		qsort(t->calls.v, t->calls.n, sizeof(*t->calls.v), compare_calls);
-	for (size_t i = 0; i < t->calls.n; i++) {
-		if (n && compare_calls(&t->calls.v[n - 1], &t->calls.v[i]) == 0) {
-			t->calls.v[n - 1].n += t->calls.v[i].n;
-			t->calls.v[n - 1].n_insn += t->calls.v[i].n_insn;
-		} else {
-			t->calls.v[n++] = t->calls.v[i];
-		}
-	}
-	t->calls.n = t->n_calls_summed = n;
+	t->calls.n = t->n_calls_summed =
+	        sum_up(t->calls.v, t->calls.n, sizeof(*t->calls.v), compare_calls, add_call);
 }
 
 int tally_add_call(struct tally *t, const struct record_call *call)
@@ -120,7 +106,7 @@ int tally_finish(struct tally *t, struct record_counts *out)
 {
 	uint64_t sum = t->n_unmapped;
 
-	sum_up(t);
+	sum_up_counts(t);
 	for (size_t i = 0; i < t->counts.n; i++) {
 		if (t->counts.v[i].n > t->total)
 			return sp_fail(SP_EFORMAT,

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profiler/base/order.h"
+
 struct file {
 	const uint8_t *base;
 	uint64_t bytes;
@@ -138,15 +140,7 @@ void symbols_read(struct symbols *s, const char *path)
 
 const struct symbol *symbols_find(const struct symbols *s, uint64_t off)
 {
-	size_t lo = 0, hi = s->v.n;
+	size_t n = sorted_count(s->v.n, k, s->v.v[k].off <= off);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->v.v[mid].off <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && off < s->v.v[lo - 1].end_off ? &s->v.v[lo - 1] : NULL;
+	return n && off < s->v.v[n - 1].end_off ? &s->v.v[n - 1] : NULL;
 }

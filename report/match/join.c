@@ -7,6 +7,7 @@
 #include "correct/judge/reasons.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
+#include "profiler/base/sum_up.h"
 #include "profiler/base/texts.h"
 #include "report/match/match.h"
 
@@ -221,6 +222,15 @@ static int by_callee(const void *a, const void *b)
 	return order_pairs(x->callee, x->caller, y->callee, y->caller);
 }
 
+static void add_calls(void *to, const void *from)
+{
+	struct profile_counted *sum = to;
+	const struct profile_counted *x = from;
+
+	sum->n += x->n;
+	sum->insn += x->insn;
+}
+
 /* Code without names is one function, and so are names for one place. */
 static void join_calls(struct join *j, struct truth_join *out)
 {
@@ -239,18 +249,7 @@ static void join_calls(struct join *j, struct truth_join *out)
 			out->calls[n++] = x;
 	}
 	cover(j);
-	if (n)
-		qsort(out->calls, n, sizeof(*out->calls), by_callee);
-	for (size_t i = 0; i < n; i++) {
-		struct profile_counted *last = out->n_calls ? &out->calls[out->n_calls - 1] : NULL;
-
-		if (last && by_callee(last, &out->calls[i]) == 0) {
-			last->n += out->calls[i].n;
-			last->insn += out->calls[i].insn;
-		} else {
-			out->calls[out->n_calls++] = out->calls[i];
-		}
-	}
+	out->n_calls = sum_up(out->calls, n, sizeof(*out->calls), by_callee, add_calls);
 }
 
 static bool in_gap(const struct truth *t, uint32_t object, uint64_t vaddr)

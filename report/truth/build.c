@@ -2,6 +2,7 @@
 #include "report/truth/build.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
+#include "profiler/base/sum_up.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,52 +86,33 @@ static int compare_lines(const void *a, const void *b)
 	return order ? order : (x->object > y->object) - (x->object < y->object);
 }
 
-static void add_insn(void *to, void *from)
+static void add_insn(void *to, const void *from)
 {
-	struct truth_insn *sum = to, *x = from;
+	struct truth_insn *sum = to;
+	const struct truth_insn *x = from;
 
 	sum->n += x->n;
 	sum->n_load += x->n_load;
 	sum->n_miss += x->n_miss;
 }
 
-static void add_call(void *to, void *from)
+static void add_call(void *to, const void *from)
 {
-	struct truth_call *sum = to, *x = from;
+	struct truth_call *sum = to;
+	const struct truth_call *x = from;
 
 	sum->n += x->n;
 	sum->n_insn += x->n_insn;
 }
 
-static void add_func(void *to, void *from)
+static void add_func(void *to, const void *from)
 {
-	((struct truth_func *)to)->n_insn += ((struct truth_func *)from)->n_insn;
+	((struct truth_func *)to)->n_insn += ((const struct truth_func *)from)->n_insn;
 }
 
-static void add_line(void *to, void *from)
+static void add_line(void *to, const void *from)
 {
-	((struct truth_line *)to)->n_insn += ((struct truth_line *)from)->n_insn;
-}
-
-/* Sorted, and those that are the same added up; returns how many are left. */
-static size_t sum_up(void *v, size_t n, size_t size, int (*compare)(const void *, const void *),
-                     void (*add)(void *to, void *from))
-{
-	char *first = v, *last = NULL;
-
-	if (n)
-		qsort(v, n, size, compare);
-	for (size_t i = 0; i < n; i++) {
-		char *x = first + i * size;
-
-		if (last && compare(last, x) == 0) {
-			add(last, x);
-			continue;
-		}
-		last = last ? last + size : first;
-		memmove(last, x, size);
-	}
-	return last ? (size_t)(last - first) / size + 1 : 0;
+	((struct truth_line *)to)->n_insn += ((const struct truth_line *)from)->n_insn;
 }
 
 static void hand_over(struct truth_build *b, struct truth *t)
