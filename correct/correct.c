@@ -192,10 +192,8 @@ static void note_way(struct placing *placing, const struct recording *r, const s
 	if (rec->event == r->burst_event || placing->way.n >= EFFORT_WAYS)
 		return;
 	for (size_t i = 0; i < n && i < EFFORT_WAY; i++) {
-		struct place from = recording_place(r, rec->pid, branches[i].from_ip);
-		long b = from.module < 0
-		                 ? -1
-		                 : flow_block_at(placing->w->graph, (uint32_t)from.module, from.vaddr);
+		long b =
+		        recording_block(placing->w->graph, recording_place(r, rec->pid, branches[i].from_ip));
 
 		if (out->n_way && placing->way.v[placing->way.n - 1] == b)
 			continue;
@@ -210,7 +208,7 @@ static void place_sample(void *arg, const struct recording *r, const struct pd_r
 	struct placing *placing = arg;
 	const struct work *w = placing->w;
 	long task = pairs_must(&placing->tasks, rec->pid, rec->tid);
-	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
+	long b = recording_block(w->graph, place);
 	struct scope_sample sample = { .thread = (uint32_t)task };
 
 	if (placing->samples.n >= EFFORT_PLACED) {
@@ -307,7 +305,7 @@ static void add_seen(const struct recording *r, const struct pd_record *rec, str
 	} else if (rec->event == r->cyc_event) {
 		p->seen_cyc[insn] += weight;
 		p->total_cyc += weight;
-		p->entry_share += r->at_entry ? weight : 0; /* a sum yet */
+		p->entry_cyc += r->at_entry ? weight : 0;
 		if (p->relative)
 			p->total_insn += weight;
 	}
@@ -335,7 +333,7 @@ static void show_sample(void *arg, const struct recording *r, const struct pd_re
 	const struct work *w = show->w;
 	struct sample_seen s = { .rec = r, .record = rec, .scope = -1 };
 	long task = pairs_must(&show->tasks, rec->pid, rec->tid);
-	long b = place.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)place.module, place.vaddr);
+	long b = recording_block(w->graph, place);
 	size_t number = show->i++;
 	int32_t scope = scope_of(w, number, b);
 
@@ -414,9 +412,6 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	pairs_fini(&show.tasks);
 	pairs_fini(&show.counters);
 	if (err == 0) {
-		for (size_t s = 0; s < w->scopes.n; s++)
-			if (w->scope_problems[s]->total_cyc > 0)
-				w->scope_problems[s]->entry_share /= w->scope_problems[s]->total_cyc;
 		evidence_finish(*out);
 		add_slots(w, show.slots);
 	}

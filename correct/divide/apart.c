@@ -55,13 +55,6 @@ static bool look_inside(struct apart *a, const double *weight, double all_heat)
 	return any;
 }
 
-static long block_at(const struct work *w, uint32_t pid, uint64_t ip)
-{
-	struct place at = recording_place(w->rec, pid, ip);
-
-	return at.module < 0 ? -1 : flow_block_at(w->graph, (uint32_t)at.module, at.vaddr);
-}
-
 /* Of the region that its first branch in one lies in: does it stay in one of the loops inside? */
 static void show_burst(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
@@ -71,10 +64,10 @@ static void show_burst(void *arg, const struct recording *r, const struct pd_rec
 	int32_t region = IN_NONE, first = IN_NONE;
 	bool stays = true;
 
-	(void)r;
 	(void)place;
 	for (size_t i = 0; i < rec->sample.n_branches && stays; i++) {
-		long b = block_at(a->w, rec->pid, rec->sample.branches[i].from_ip);
+		long b = recording_block(a->w->graph,
+		                         recording_place(r, rec->pid, rec->sample.branches[i].from_ip));
 
 		if (b < 0 || regions->of_block[b] < 0 || (of && regions->of_block[b] != region))
 			continue;

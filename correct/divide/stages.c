@@ -68,8 +68,7 @@ struct stages *stages_begin(const struct work *w)
 static int32_t label_at(const struct stages *st, const struct stage *stage, const struct recording *r,
                         uint32_t pid, uint64_t ip)
 {
-	struct place at = recording_place(r, pid, ip);
-	long b = at.module < 0 ? -1 : flow_block_at(st->graph, (uint32_t)at.module, at.vaddr);
+	long b = recording_block(st->graph, recording_place(r, pid, ip));
 
 	return b < 0 ? -1 : stage->parts->of_block[b];
 }

@@ -203,8 +203,7 @@ size_t path_newer(const struct pd_sample *smp, bool burst, size_t i)
 /* The graph's block at an address, -1 if the scope has none there. */
 static long scope_block(const struct path *s, const struct sample_seen *seen, uint64_t ip)
 {
-	struct place at = recording_place(s->in.rec, seen->record->pid, ip);
-	long b = at.module < 0 ? -1 : flow_block_at(s->in.graph, (uint32_t)at.module, at.vaddr);
+	long b = recording_block(s->in.graph, recording_place(s->in.rec, seen->record->pid, ip));
 
 	return b >= 0 && problem_block_at(s->in.problems[seen->scope], (uint32_t)b) >= 0 ? b : -1;
 }

@@ -65,8 +65,8 @@ struct problem {
 	double untaken_insn; /* of total_insn, by branch records, on ways that no burst took; 0 where it is little */
 	double broken_share;    /* of its stacks, those that go on where its flow has no way */
 	double n_bursts, n_cut; /* bursts that begin in it, and of those the ones that end at a system call */
-	double entry_share; /* of its samples of cycles, those that came in the kernel, after a system call or fault */
-	double young_share;  /* of its time, that of threads younger than at any of its bursts */
+	double entry_cyc; /* of total_cyc, what samples stand for that came in the kernel, after a system call or fault */
+	double young_share; /* of its time, that of threads younger than at any of its bursts; 0 where instructions were counted */
 	double n_crossings;  /* into it and out of it, as samples one after the other tell */
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;

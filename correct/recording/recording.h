@@ -9,6 +9,7 @@
  * input is spooled to an unnamed temporary file.
  */
 #include "correct/correct.h"
+#include "correct/flow/graph.h"
 #include "correct/recording/filter.h"
 #include "correct/recording/rests.h"
 #include "correct/recording/timed_paths.h"
@@ -149,6 +150,12 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 
 /* Where ip of a process is at this point of a pass. */
 struct place recording_place(const struct recording *r, uint32_t pid, uint64_t ip);
+
+/* The graph's block at a place, -1 = none. */
+static inline long recording_block(const struct flow_graph *g, struct place at)
+{
+	return at.module < 0 ? -1 : flow_block_at(g, (uint32_t)at.module, at.vaddr);
+}
 
 /* "cpu_core" of "cpu_core/cycles/u": its length, 0 where the event is of no PMU that is named. */
 size_t recording_pmu_length(const struct pd_event *e);

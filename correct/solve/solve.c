@@ -355,7 +355,7 @@ static void judge_stacks(const struct work *w, struct solution *sol)
 /* Where nothing was counted, code that threads begin with is told by bursts of it, or not at all. */
 static void judge_young(const struct problem *p, struct solution *sol)
 {
-	if (!p->relative || !(p->young_share > reason_limit_young) || sol->verdict > VERDICT_WEAK)
+	if (!(p->young_share > reason_limit_young) || sol->verdict > VERDICT_WEAK)
 		return;
 	solution_doubt(sol, REASON_OF(young), 100 * p->young_share);
 }
@@ -406,7 +406,7 @@ static void judge_behind_calls(const struct work *w, size_t r, struct solution *
 		n_bursts += p->n_bursts;
 		if (told_by & PROFILE_BY_MIX)
 			continue;
-		unseen_cyc += p->entry_share * p->total_cyc;
+		unseen_cyc += p->entry_cyc;
 		n_cut += p->n_cut;
 	}
 	if (sol->verdict <= VERDICT_WEAK && unseen_cyc > reason_limit_behind_calls_much * cyc) {

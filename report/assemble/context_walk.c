@@ -217,7 +217,7 @@ static void step(struct context_walk *w, const struct walker *x, uint32_t block)
 
 static long block_at(const struct context_walk *w, struct place at)
 {
-	return at.module < 0 ? -1 : flow_block_at(w->a->w->graph, (uint32_t)at.module, at.vaddr);
+	return recording_block(w->a->w->graph, at);
 }
 
 /* Straight on from `start` to the branch at `end`: *last: the block that holds that, then this; -1 = none of the graph. */

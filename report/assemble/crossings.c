@@ -25,8 +25,7 @@ struct crossings {
 static void meet(struct crossings *c, uint32_t pid, uint64_t ip)
 {
 	const struct work *w = c->x->a->w;
-	struct place at = recording_place(w->rec, pid, ip);
-	long b = at.module < 0 ? -1 : flow_block_at(c->x->g, (uint32_t)at.module, at.vaddr);
+	long b = recording_block(c->x->g, recording_place(w->rec, pid, ip));
 	struct ran_in in;
 	uint64_t *met;
 
