@@ -4,9 +4,13 @@
 Everything is read by perf script, objdump and nm: nothing of skidprof's reader is in it.
 """
 import collections
+import os
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import exact
 
 PROGRAM = "forms"
 KERNEL = 0xFFFFFFFF81000000
@@ -31,15 +35,12 @@ def read_insns():
 
 
 def read_truth():
-    counts, ours, total = collections.Counter(), False, 0
-    for line in open("t.cg", encoding="utf-8"):
-        if line.startswith("ob="):
-            ours = line.rstrip().endswith("/" + PROGRAM)
-        elif line.startswith("summary:"):
-            total = int(line.split()[1])
-        elif line.startswith("0x") and ours:
-            at, _, n = line.split()[:3]
-            counts[int(at, 16)] += int(n)
+    counts = collections.Counter()
+    for ob, at, n in exact.executions("t.cg"):
+        if ob.endswith("/" + PROGRAM):
+            counts[at] += n
+    with open("t.cg", encoding="utf-8") as f:
+        total = next(int(line.split()[1]) for line in f if line.startswith("summary:"))
     return counts, total
 
 

@@ -23,11 +23,15 @@ Samples keep their place, task, time, period and, where asked for, their branche
 """
 import bisect
 import itertools
+import os
 import random
 import re
 import struct
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import exact
 
 CONFIG = {"cycles": 0, "instructions": 1, "branches": 4}
 (IP, TID, TIME, ADDR, READ, CHAIN, ID, CPU, PERIOD, STREAM, RAW, STACK, IDENT) = (1 << n for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16))
@@ -107,25 +111,15 @@ class Exact:
     """Instructions of a file of exact counts, drawn as often as they ran."""
 
     def __init__(self, path):
-        ob, self.where, counts, of_vaddr, names, of_call = None, [], [], {}, {}, False
-        for line in open(path):
-            if line.startswith("calls="):
-                of_call = True
-            elif of_call:
-                # What a call came to is nothing that ran there.
-                of_call = False
-            elif line.startswith("ob="):
-                number, name = re.match(r"ob=(\(\d+\))(?: (.*))?", line).groups()
-                ob = names.setdefault(number, name)
-                if ob not in of_vaddr:
-                    try:
-                        of_vaddr[ob] = offsets(ob)
-                    except (OSError, struct.error):
-                        of_vaddr[ob] = lambda vaddr: None
-            elif line.startswith("0x"):
-                at, _, n = line.split()[:3]
-                self.where.append((ob, of_vaddr[ob](int(at, 16))))
-                counts.append(int(n))
+        self.where, counts, of_vaddr = [], [], {}
+        for ob, at, n in exact.executions(path):
+            if ob not in of_vaddr:
+                try:
+                    of_vaddr[ob] = offsets(ob)
+                except (OSError, struct.error):
+                    of_vaddr[ob] = lambda vaddr: None
+            self.where.append((ob, of_vaddr[ob](at)))
+            counts.append(n)
         self.sums = list(itertools.accumulate(counts))
 
     def draw(self, rng):

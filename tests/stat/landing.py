@@ -26,6 +26,9 @@ import struct
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import exact
+
 SLOW = re.compile(r"^(v?(div|sqrt)[sp][sd]|i?div[bwlq]?|f(div|sqrt)\w*)$")
 JUMPS = re.compile(r"^(j\w+|ret\w*|call\w*|loop\w*)$")
 LOAD = re.compile(r"\(%|\bptr\b|0x[0-9a-f]+\(")
@@ -259,20 +262,9 @@ def plain(name):
 
 def read_truth(path):
     """(file's name, address in file) -> executions; files are known by their last name."""
-    counts, ob, names, of_call = {}, None, {}, False
-    with open(path, encoding="utf-8") as f:
-        for line in f:
-            if line.startswith("calls="):
-                of_call = True
-            elif of_call:
-                # What a call came to is nothing that ran there.
-                of_call = False
-            elif line.startswith("ob="):
-                number, name = re.match(r"ob=(\(\d+\))?(?: ?(.*))?", line).groups()
-                ob = names.setdefault(number, os.path.basename(name.strip())) if number else os.path.basename(name.strip())
-            elif line.startswith("0x"):
-                words = line.split()
-                counts[ob, int(words[0], 16)] = counts.get((ob, int(words[0], 16)), 0) + int(words[2])
+    counts = collections.Counter()
+    for ob, at, n in exact.executions(path):
+        counts[os.path.basename(ob), at] += n
     return counts
 
 
