@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A module from any bytes: symbols, relocations, frames and DWARF, and what is asked of them. */
+/* A module from any bytes: symbols, relocations, frames and DWARF, and what is asked of them; the simulated core's functions. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "profiler/base/log.h"
 #include "profiler/binary/module.h"
+#include "profiler/sim/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -58,6 +59,23 @@ static void ask(struct module *m, const struct module_func *f)
 		module_vaddr(m, target, &vaddr);
 }
 
+/* In order, one each, and each found where it begins. */
+static void read_functions(const char *path)
+{
+	struct symbols s = { .v = { 0 } };
+
+	symbols_read(&s, path);
+	for (size_t i = 0; i < s.v.n; i++) {
+		const struct symbol *x = &s.v.v[i], *found = symbols_find(&s, x->off);
+
+		if ((i && x[-1].off >= x->off) || (found && found != x) || (!found && x->end_off > x->off))
+			abort();
+	}
+	if (symbols_find(&s, UINT64_MAX) && !s.v.n)
+		abort();
+	vec_fini(&s.v);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -71,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (fd < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
 		abort();
+	read_functions(path);
 	if (module_open(path, NULL, 0, NULL, &m) < 0)
 		return 0;
 	if (module_state(m) != MODULE_OK && module_n_funcs(m))
