@@ -38,11 +38,10 @@ struct owned_sum {
 };
 
 /*
- * With fewer samples in a region than this, nothing is said of single ways through it; and nothing of a function or a loop
- * whose instructions are fewer than so many samples stand for: hardly any evidence has seen it.  On the five samples
- * (tests/stat/calls.py) half and twice as many change which of the rarest are shown, and nothing else.
+ * Nothing is said of a function or a loop whose instructions fewer than model->few samples stand for, for hardly any evidence has seen
+ * it, nor of single ways through a region with fewer than model->some.  On the five samples (tests/stat/calls.py) half and twice as
+ * many change which of the rarest are shown, and nothing else.
  */
-/* Are so many instructions of the region that a block is in more than a few samples stand for? */
 static bool is_seen(const struct profile *p, uint32_t block, double insn)
 {
 	uint32_t at = p->blocks[block].insn;
