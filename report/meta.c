@@ -8,6 +8,7 @@
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/binary/module.h"
 #include "report/number.h"
 #include "report/report.h"
 
@@ -529,19 +530,32 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 		fputs("# the recorder did not finish this file: what had been written is shown\n", f);
 }
 
+/* Does the trouble end with what to do about it, which is the same for many?  Then it goes. */
+static bool cut_remedy(char *why)
+{
+	size_t n = strlen(why), tail = strlen(MODULE_REMEDY);
+	bool has = n >= tail && !strcmp(why + n - tail, MODULE_REMEDY);
+
+	if (has)
+		why[n - tail] = '\0';
+	return has;
+}
+
 static void print_troubles(const struct profile *p, FILE *f)
 {
 	size_t n = 0;
+	bool remedy = false;
 
 	for (size_t i = 0; i < p->n_modules; i++) {
 		char path[LINE_MAX_BYTES], why[LINE_MAX_BYTES];
 
 		if (!p->modules[i].trouble || !*p->modules[i].trouble)
 			continue;
-		if (++n > MAX_TROUBLES)
-			continue;
 		safe(p->modules[i].path, path);
 		safe(p->modules[i].trouble, why);
+		remedy |= cut_remedy(why);
+		if (++n > MAX_TROUBLES)
+			continue;
 		/* The reason often begins with the path itself. */
 		if (strncmp(why, path, strlen(path)) == 0)
 			fprintf(f, "# %s\n", why);
@@ -551,6 +565,11 @@ static void print_troubles(const struct profile *p, FILE *f)
 	if (n > MAX_TROUBLES)
 		fprintf(f, "# and %zu more files that could not be used; --format json names all\n",
 		        n - MAX_TROUBLES);
+	if (remedy)
+		fputs("# for files that are gone or changed: give the directory that holds the right ones "
+		      "with --symfs, or record "
+		      "again\n",
+		      f);
 }
 
 /* What went amiss while recording; nothing in most recordings. */
@@ -590,15 +609,16 @@ static void print_entries(const struct profile_meta *m, FILE *f)
 	number_grouped((double)m->n_entries, n);
 	if (m->n_entries)
 		fprintf(f,
-		        "# %s samples of the user's code came after a system call or fault: they stand "
-		        "where that was made\n",
-		        n);
+		        "# %s sample%s of the user's code came after a system call or fault: %s where that "
+		        "was made\n",
+		        n, sp_plural(m->n_entries), m->n_entries == 1 ? "it stands" : "they stand");
 	number_grouped((double)m->n_entries_lost, n);
 	if (m->n_entries_lost)
 		fprintf(f,
-		        "# %s samples of the user's code came after a system call or fault, and stand in the "
-		        "kernel: branch records (-b) or call stacks (-g) would tell where that was made\n",
-		        n);
+		        "# %s sample%s of the user's code came after a system call or fault, and %s in the "
+		        "kernel: "
+		        "branch records (-b) or call stacks (-g) would tell where that was made\n",
+		        n, sp_plural(m->n_entries_lost), m->n_entries_lost == 1 ? "stands" : "stand");
 }
 
 void meta_print(const struct profile *p, FILE *f)

@@ -130,7 +130,7 @@ static void open_file(struct module *m)
 	m->opened = mem_printf("%s%.*s", m->opts.symfs ? m->opts.symfs : "", (int)len, m->path);
 	m->fd = open(m->opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (m->fd < 0)
-		module_unusable(m, MODULE_MISSING, "%s: %s%s", m->opened, strerror(errno),
+		module_unusable(m, MODULE_MISSING, "%s: %s%s" MODULE_REMEDY, m->opened, strerror(errno),
 		                was_deleted ? " (it was deleted or replaced while it ran)" : "");
 	else if (fstat(m->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		module_unusable(m, MODULE_FOREIGN, "%s: not a regular file", m->opened);
@@ -295,8 +295,7 @@ static void check_build_id(struct module *m, const uint8_t *want, size_t want_by
 		return;
 	wanted = to_hex(want, want_bytes);
 	module_unusable(m, MODULE_MISMATCH,
-	                "%s: not the file that ran: its build id is %s, the recorded one %s; "
-	                "give the directory that holds the right one with --symfs, or record again",
+	                "%s: not the file that ran: its build id is %s, the recorded one %s" MODULE_REMEDY,
 	                m->opened, m->build_id ? m->build_id : "missing", wanted);
 	free(wanted);
 }

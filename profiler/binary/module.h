@@ -12,6 +12,9 @@
 
 struct module;
 
+/* What to do about a file that is missing or isn't the one that ran: words of it end so. */
+#define MODULE_REMEDY "; give the directory that holds the right one with --symfs, or record again"
+
 enum module_state {
 	MODULE_OK,
 	MODULE_MISSING,  /* no such file */
