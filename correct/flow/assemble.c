@@ -94,50 +94,24 @@ static void add_jumps(struct assembly *a, const struct flow_cut *cut)
 		                    .from = cut->id, .to = b->cuts.v[cut->fall].id, .kind = FLOW_FALL });
 }
 
-static int compare_edges(const void *x, const void *y)
-{
-	const struct flow_edge *e = x, *f = y;
-
-	if (e->from != f->from)
-		return e->from < f->from ? -1 : 1;
-	if (e->kind != f->kind)
-		return e->kind < f->kind ? -1 : 1;
-	return order_pairs(e->to, e->call, f->to, f->call);
-}
-
-static void sort_edges(struct assembly *a)
-{
-	struct flow_edge *e = a->edges.v;
-	size_t n = 0;
-
-	if (a->edges.n)
-		qsort(e, a->edges.n, sizeof(*e), compare_edges);
-	for (size_t i = 0; i < a->edges.n; i++)
-		if (n == 0 || compare_edges(&e[n - 1], &e[i]) != 0)
-			e[n++] = e[i];
-	a->edges.n = n;
-}
-
-static void make_blocks(struct assembly *a)
+static void number_blocks(struct assembly *a)
 {
 	struct flow_build *b = a->b;
-	struct flow_graph *g = a->g;
 
 	for (size_t i = 0; i < b->cuts.n; i++) {
 		if (!b->cuts.v[i].alive)
 			continue;
-		b->cuts.v[i].id = (uint32_t)g->n_blocks++;
-		g->n_insns += b->cuts.v[i].n;
+		b->cuts.v[i].id = (uint32_t)a->g->n_blocks++;
+		a->g->n_insns += b->cuts.v[i].n;
 	}
-	g->blocks = mem_calloc(g->n_blocks + 1, sizeof(*g->blocks));
-	g->insns = mem_calloc(g->n_insns + 1, sizeof(*g->insns));
 }
 
-static void fill_blocks(struct assembly *a)
+static void make_blocks(struct assembly *a)
 {
 	const struct flow_build *b = a->b;
-	struct insn *insn = a->g->insns;
+	struct insn *insn = a->g->insns = mem_calloc(a->g->n_insns + 1, sizeof(*insn));
 
+	a->g->blocks = mem_calloc(a->g->n_blocks + 1, sizeof(*a->g->blocks));
 	for (size_t i = 0; i < b->cuts.n; i++) {
 		const struct flow_cut *cut = &b->cuts.v[i];
 		const struct flow_node *last = flow_last_node(b, cut);
@@ -243,14 +217,51 @@ static int add_edges(struct assembly *a)
 		               "the control flow has more than %d edges: record less code at once, or raise "
 		               "--min-share",
 		               FLOW_MAX_EDGES);
-	sort_edges(a);
 	return 0;
+}
+
+/* The graph of a million functions takes as much again: what leads to edges alone goes before the blocks are made. */
+static void drop_ways(struct flow_build *b)
+{
+	vec_fini(&b->links);
+	vec_fini(&b->pages);
+	vec_fini(&b->succ);
+	vec_fini(&b->rets);
+	free(b->cut_of_node);
+	free(b->succ0);
+	free(b->stamp);
+	b->cut_of_node = b->succ0 = b->stamp = NULL;
+}
+
+static int compare_edges(const void *x, const void *y)
+{
+	const struct flow_edge *e = x, *f = y;
+
+	if (e->from != f->from)
+		return e->from < f->from ? -1 : 1;
+	if (e->kind != f->kind)
+		return e->kind < f->kind ? -1 : 1;
+	return order_pairs(e->to, e->call, f->to, f->call);
+}
+
+static void sort_edges(struct flow_graph *g)
+{
+	struct flow_edge *e = g->edges;
+	size_t n = 0;
+
+	if (g->n_edges)
+		qsort(e, g->n_edges, sizeof(*e), compare_edges);
+	for (size_t i = 0; i < g->n_edges; i++)
+		if (n == 0 || compare_edges(&e[n - 1], &e[i]) != 0)
+			e[n++] = e[i];
+	g->n_edges = n;
 }
 
 void flow_index_edges(struct flow_graph *g)
 {
 	uint32_t out = 0, in = 0;
 
+	sort_edges(g);
 	free(g->in);
 	g->in = mem_calloc(g->n_edges + 1, sizeof(*g->in));
 	for (size_t i = 0; i < g->n_blocks; i++)
@@ -280,16 +291,17 @@ int flow_assemble(struct flow_build *b, struct flow_graph *g)
 	struct assembly a = { .b = b, .g = g };
 	int err;
 
-	make_blocks(&a);
-	fill_blocks(&a);
-	make_funcs(&a);
-	fill_funcs(&a);
+	number_blocks(&a);
+	flow_find_cold_calls(b, g);
 	err = add_edges(&a);
 	g->edges = a.edges.v;
 	g->n_edges = a.edges.n;
+	if (err < 0)
+		return err;
+	drop_ways(b);
+	make_blocks(&a);
+	make_funcs(&a);
+	fill_funcs(&a);
 	free(a.func_of_fn);
-	flow_find_cold_calls(b, g);
-	if (err == 0)
-		flow_index_edges(g);
-	return err;
+	return 0;
 }

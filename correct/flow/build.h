@@ -29,12 +29,12 @@ struct flow_node { /* an instruction that was reached */
 	uint32_t fn;                   /* that first reached it */
 	uint32_t fall_prev, jump_prev; /* an instruction before it, FLOW_NONE if none */
 	uint32_t link0;                /* head of its list of links, FLOW_NONE if none */
-	bool leader;
-	bool falls;      /* after a call: what follows is the same function */
-	bool unresolved; /* indirect, and neither code nor branch records tell a target */
-	bool unknown;    /* the same, and not even a guess */
-	bool noreturn;   /* a call or jump to a function known by name not to return */
-	bool away;       /* all its links are */
+	bool leader : 1;
+	bool falls : 1;      /* after a call: what follows is the same function */
+	bool unresolved : 1; /* indirect, and neither code nor branch records tell a target */
+	bool unknown : 1;    /* the same, and not even a guess */
+	bool noreturn : 1;   /* a call or jump to a function known by name not to return */
+	bool away : 1;       /* all its links are */
 };
 
 struct flow_link {     /* a jump or call to an address */
@@ -47,18 +47,17 @@ struct flow_link {     /* a jump or call to an address */
 	bool away; /* into the middle of another function, as longjmp(3) and a caught exception are: it returns nowhere */
 };
 
-struct flow_fn { /* a function to decode: the target of a call, or hot */
-	uint32_t module;
+struct flow_fn {                   /* a function to decode: the target of a call, or hot */
 	uint64_t vaddr, end_vaddr; /* end by its symbol; vaddr if there is none */
-	uint32_t depth;            /* calls away from a hot function */
-	bool hot;
-	bool ran; /* it has no samples, but branch records show that it was entered */
-	bool started;
+	uint32_t module;
+	uint32_t depth; /* calls away from a hot function */
 	/* returns.c: */
-	uint32_t entry; /* block, FLOW_NONE if not decoded */
-	bool returns, cut, reached;
+	uint32_t entry;        /* block, FLOW_NONE if not decoded */
 	uint32_t ret0, n_rets; /* rets[ret0..]: returning blocks */
-	uint32_t stamp;
+	bool hot : 1;
+	bool ran : 1; /* it has no samples, but branch records show that it was entered */
+	bool started : 1;
+	bool returns : 1, cut : 1, reached : 1; /* returns.c */
 };
 
 struct flow_ifunc {    /* a call or jump that an IFUNC resolver directs */
@@ -75,13 +74,13 @@ struct flow_work { /* an address to go on decoding at */
 
 struct flow_cut { /* a block being built: nodes order[node0 .. + n] */
 	uint32_t node0, n;
-	uint32_t fall; /* block that follows, FLOW_NONE */
-	bool site;     /* ends in a call */
-	bool leaves;   /* ends in a jump out of what was decoded: it returns for us */
-	bool ret;
-	bool alive, warm;
-	double heat;
-	uint32_t id; /* in the graph */
+	uint32_t fall;   /* block that follows, FLOW_NONE */
+	uint32_t id;     /* in the graph */
+	bool site : 1;   /* ends in a call */
+	bool leaves : 1; /* ends in a jump out of what was decoded: it returns for us */
+	bool ret : 1;
+	bool alive : 1, warm : 1;
+	bool seen : 1; /* a sample or a branch of it was */
 };
 
 /* Instructions by address: nodes follow one another as addresses do, and so do look-ups. */
@@ -153,12 +152,13 @@ bool flow_guess(struct flow_build *b); /* whether there is more to follow */
 /* cut.c, returns.c, assemble.c */
 void flow_cut_blocks(struct flow_build *b);
 void flow_find_returns(struct flow_build *b);
-/* Fill in out0, in0 and `in` of a graph whose edges are sorted. */
+/* Sort a graph's edges, each once, and fill in out0, in0 and `in`. */
 void flow_index_edges(struct flow_graph *g);
 /* Once the returns are found. */
 struct flow_fn *flow_callee(const struct flow_build *b, const struct flow_link *l); /* NULL: not decoded */
 const struct flow_node *flow_last_node(const struct flow_build *b, const struct flow_cut *cut);
 bool flow_call_returns(const struct flow_build *b, const struct flow_cut *cut);
+/* All but the order of the edges; b is only to be freed then. */
 int flow_assemble(struct flow_build *b, struct flow_graph *g);
 /* cold_calls.c, once it is known what is alive */
 void flow_find_cold_calls(const struct flow_build *b, struct flow_graph *g);

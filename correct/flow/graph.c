@@ -107,11 +107,13 @@ int flow_build(const struct flow_input *in, struct flow_graph **out)
 		err = flow_assemble(&b, g);
 	}
 	build_fini(&b);
-	if (err < 0)
+	if (err < 0) {
 		flow_free(g);
-	else
-		*out = g;
-	return err;
+		return err;
+	}
+	flow_index_edges(g);
+	*out = g;
+	return 0;
 }
 
 void flow_free(struct flow_graph *g)

@@ -33,12 +33,13 @@ struct flow_edge {
 struct flow_block {
 	uint64_t vaddr, end_vaddr; /* [vaddr, end) */
 	uint32_t module;
-	uint32_t func;          /* index into the graph's functions */
-	uint32_t insn0, n_insn; /* graph->insns[insn0 ..] */
-	uint32_t out0, n_out;   /* graph->edges[out0 ..], the block's own */
-	uint32_t in0, n_in;     /* graph->in[in0 ..] are edge ids that end here */
-	bool unknown_target;    /* ends in an indirect jump or call with targets we could not tell */
-	bool undecoded;         /* holds an instruction capstone does not know */
+	uint32_t func;        /* index into the graph's functions */
+	uint32_t insn0;       /* graph->insns[insn0 .. + n_insn] */
+	uint32_t out0, n_out; /* graph->edges[out0 ..], the block's own */
+	uint32_t in0, n_in;   /* graph->in[in0 ..] are edge ids that end here */
+	uint32_t n_insn : 30;
+	bool unknown_target : 1; /* ends in an indirect jump or call with targets we could not tell */
+	bool undecoded : 1;      /* holds an instruction capstone does not know */
 };
 
 struct flow_func { /* a decoded function: entry and what it is reached through */

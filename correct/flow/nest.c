@@ -129,6 +129,14 @@ void nest_find(const struct nest_view *v, struct nest *out)
 	*out = n;
 }
 
+void nest_drop_edges(struct nest *n)
+{
+	free(n->off);
+	free(n->to);
+	free(n->edge);
+	n->off = n->to = n->edge = NULL;
+}
+
 void nest_fini(struct nest *n)
 {
 	for (uint32_t i = 0; n->room && !n->own_room && i < n->n; i++)
@@ -137,9 +145,7 @@ void nest_fini(struct nest *n)
 		nest_room_fini(n->own_room);
 	free(n->own_room);
 	free(n->listed);
-	free(n->off);
-	free(n->to);
-	free(n->edge);
+	nest_drop_edges(n);
 	free(n->comp);
 	free(n->first);
 	free(n->member);

@@ -54,6 +54,8 @@ void nest_room_fini(struct nest_room *room);
 /* Cost: the blocks that are listed, and their edges. */
 void nest_find(const struct nest_view *view, struct nest *out);
 void nest_fini(struct nest *n);
+/* Its edges are not asked for any more. */
+void nest_drop_edges(struct nest *n);
 
 /* A block's component, UINT32_MAX where it is not among the nest's. */
 static inline uint32_t nest_comp(const struct nest *n, uint32_t block)

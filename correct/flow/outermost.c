@@ -329,7 +329,6 @@ static void finder_fini(struct finder *f)
 	reach_fini(&f->reach);
 	vec_fini(&f->seeds);
 	vec_fini(&f->reached);
-	vec_fini(&f->stack);
 }
 
 /* A loop that a call leads out of for good, as far as the view goes: nothing is left of it. */
@@ -375,7 +374,9 @@ bool outermost_find(const struct nest_view *view, const struct search *s, struct
 	outermost_spend(s->effort, view->n_listed);
 	nest_find(view, &f.nest);
 	find_seeds(&f, s->min_heat);
+	nest_drop_edges(&f.nest);
 	claim_all(&f, s->min_heat);
+	vec_fini(&f.stack);
 	collect(&f, s->min_heat, regions);
 	*out = regions;
 	finder_fini(&f);

@@ -139,15 +139,14 @@ static void peel_init(struct peel *p, struct shape *s)
 {
 	const size_t n = s->blocks.n, most = s->edges.n + s->skips.n;
 
-	*p = (struct peel){ .s = s, .g = s->view->g, .n = (uint32_t)n };
+	*p = (struct peel){ .s = s, .g = s->view->g, .n = (uint32_t)n, .block = s->blocks.v };
 	p->edge = mem_malloc((4 * most + 1) * sizeof(uint32_t));
-	p->block = mem_calloc(6 * n + 1, sizeof(uint32_t));
+	p->comp = mem_calloc(5 * n + 1, sizeof(uint32_t));
 	p->on = mem_malloc(most + 1);
 	p->mark = mem_calloc(4 * n + 1, 1);
 	p->from = p->edge + most;
 	p->to = p->from + most;
 	p->call = p->to + most;
-	p->comp = p->block + n;
 	p->size = p->comp + n;
 	p->local = p->size + n;
 	p->parent[TO_BLOCK] = p->local + n;
@@ -155,10 +154,8 @@ static void peel_init(struct peel *p, struct shape *s)
 	p->in_parts = p->mark + n;
 	p->header = p->in_parts + n;
 	p->touched = p->header + n;
-	for (uint32_t i = 0; i < n; i++) {
-		p->block[i] = s->blocks.v[i];
+	for (uint32_t i = 0; i < n; i++)
 		s->room->local[p->block[i]] = i;
-	}
 	number_edges(p);
 	for (size_t i = 0; i < s->headers.n; i++)
 		if (s->room->block_in[s->headers.v[i]])
@@ -179,7 +176,7 @@ static void touch_all(struct peel *p)
 static void peel_fini(struct peel *p)
 {
 	free(p->edge);
-	free(p->block);
+	free(p->comp);
 	free(p->on);
 	free(p->mark);
 	for (int end = 0; end < N_TREES; end++) {

@@ -24,10 +24,10 @@ struct by_block {
 struct peel {
 	struct shape *s;
 	const struct flow_graph *g;
-	uint32_t n, m;       /* blocks and edges, numbered among themselves */
-	uint32_t *block;     /* [n] of the graph */
-	uint32_t *edge;      /* [m] of the graph: those in the region, then SKIP edges that may come in */
-	uint32_t *from, *to; /* [m] */
+	uint32_t n, m;         /* blocks and edges, numbered among themselves */
+	const uint32_t *block; /* [n] of the graph */
+	uint32_t *edge;        /* [m] of the graph: those in the region, then SKIP edges that may come in */
+	uint32_t *from, *to;   /* [m] */
 	uint32_t *call; /* [m] the block of the call that it belongs to; NONE: none, or not in the region */
 	uint8_t *on;    /* [m] */
 	struct by_block ends[N_TREES]; /* edges by where they lead to, and by where they come from */

@@ -247,20 +247,20 @@ static void find_warm(struct flow_build *b)
 }
 
 /* A sample of no weight still shows that the code runs, and so does a branch. */
-static void heat_block(struct flow_build *b, uint32_t module, uint64_t vaddr, double weight)
+static void note_seen(struct flow_build *b, uint32_t module, uint64_t vaddr)
 {
 	uint32_t node = flow_node_at(b, module, vaddr);
 
 	if (node != FLOW_NONE)
-		b->cuts.v[b->cut_of_node[node]].heat += weight + 1e-9;
+		b->cuts.v[b->cut_of_node[node]].seen = true;
 }
 
-static void heat_blocks(struct flow_build *b)
+static void find_seen(struct flow_build *b)
 {
 	for (size_t i = 0; i < b->in->n_hot; i++)
-		heat_block(b, b->in->hot[i].module, b->in->hot[i].vaddr, b->in->hot[i].weight);
+		note_seen(b, b->in->hot[i].module, b->in->hot[i].vaddr);
 	for (size_t i = 0; i < b->in->n_seen; i++)
-		heat_block(b, b->in->seen[i].from_module, b->in->seen[i].from_vaddr, 0);
+		note_seen(b, b->in->seen[i].from_module, b->in->seen[i].from_vaddr);
 }
 
 /* Alive is what hot functions lead to, and what was seen to branch. */
@@ -272,7 +272,7 @@ static void find_alive(struct flow_build *b)
 		if (b->fns.v[i].hot && b->fns.v[i].entry != FLOW_NONE)
 			visit(b, b->fns.v[i].entry);
 	for (uint32_t id = 0; id < b->cuts.n; id++)
-		if (b->cuts.v[id].heat > 0)
+		if (b->cuts.v[id].seen)
 			visit(b, id);
 	while (b->stack.n) {
 		uint32_t id = b->stack.v[--b->stack.n];
@@ -286,7 +286,7 @@ void flow_find_returns(struct flow_build *b)
 {
 	find_entries(b);
 	find_returning(b);
-	heat_blocks(b);
+	find_seen(b);
 	/* Callees stand behind their callers mostly: a small caller of a large cold one stays. */
 	for (size_t i = b->fns.n; i-- > 0;)
 		if (b->fns.v[i].entry != FLOW_NONE && !b->fns.v[i].hot && !b->fns.v[i].ran)

@@ -50,10 +50,18 @@ static char *room_for(struct texts *t, size_t size)
 	return block->text + block->used - size;
 }
 
+const char *texts_keep(struct texts *t, const char *text, size_t len)
+{
+	char *copy = room_for(t, len + 1);
+
+	memcpy(copy, text, len);
+	copy[len] = 0;
+	return copy;
+}
+
 long texts_number(struct texts *t, const char *text, size_t len)
 {
 	uint64_t hash, same;
-	char *copy;
 	long i;
 
 	len = strnlen(text, len);
@@ -61,10 +69,7 @@ long texts_number(struct texts *t, const char *text, size_t len)
 	i = find(t, text, len, hash, &same);
 	if (i >= 0)
 		return i;
-	copy = room_for(t, len + 1);
-	memcpy(copy, text, len);
-	copy[len] = 0;
-	vec_add(&t->v, copy);
+	vec_add(&t->v, texts_keep(t, text, len));
 	return (long)pairs_must(&t->index, hash, same);
 }
 

@@ -23,7 +23,10 @@ long texts_find(const struct texts *t, const char *text);
 
 /* The copy of text[0..len), the same pointer for the same text. */
 const char *texts_add(struct texts *t, const char *text, size_t len);
-/* The same of what printf(3) would print. */
+/* A copy beside them, without a number: for texts that seldom recur.  Its cost is its bytes. */
+const char *texts_keep(struct texts *t, const char *text, size_t len);
+
+/* texts_add() of what printf(3) would print. */
 const char *texts_printf(struct texts *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 void texts_fini(struct texts *t);

@@ -102,7 +102,7 @@ static void add_symbol(struct loader *l, const GElf_Sym *sym, uint64_t vaddr, co
 	    !range_at(l->m, vaddr))
 		return;
 	version = strchr(name + 1, '@');
-	c.name = texts_add(&l->m->pool, name, version ? (size_t)(version - name) : strlen(name));
+	c.name = texts_keep(&l->m->pool, name, version ? (size_t)(version - name) : strlen(name));
 	c.size_bytes = sym->st_size;
 	c.rank = rank_of(sym, c.name);
 	c.old = version && version[1] != '@';
