@@ -417,7 +417,7 @@ int cmd_record(int argc, char **argv)
 		return err;
 	if (o.record.events && strcmp(o.record.events, "help") == 0)
 		return record_list_events(argc > first ? argv[first] : NULL);
-	o.record.counting = o.truth != NULL;
+	o.record.counting = o.record.calls = o.truth != NULL;
 	o.record.argc = argc - first;
 	o.record.argv = argv + first;
 	/* -C alone: all that runs there. */

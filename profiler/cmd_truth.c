@@ -22,7 +22,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	if (key == 'o')
 		o->output = arg;
 	else if (key == 'g')
-		o->record.stacks = STACKS_LBR;
+		o->record.calls = true;
 	else
 		return ARGP_ERR_UNKNOWN;
 	return 0;

@@ -63,7 +63,8 @@ struct record_opts {
 	bool plain;           /* every event by itself, sampled, without values */
 	uint64_t max_rate_hz; /* of an event's samples, or it is throttled; 0 = none */
 	uint64_t seed;
-	bool counting; /* exact counts wanted */
+	bool counting; /* exact counts wanted, */
+	bool calls;    /* and those of calls */
 	enum record_stacks stacks;
 	uint32_t stack_bytes; /* copied of a stack for STACKS_DWARF; 0 = default */
 	/* What to record, where it is not one program; only of real sources. */

@@ -203,7 +203,7 @@ int sim_setup_message(const struct sim_setup *s, const struct record_opts *opts,
 	c->version = WIRE_VERSION;
 	c->timing = opts->output != NULL;
 	c->counting = opts->counting;
-	c->calls = opts->counting && (c->timing || opts->stacks != STACKS_NONE);
+	c->calls = opts->calls;
 	c->branches = s->branches;
 	c->branch_filter = wire_filter(s->group.branch_filter);
 	c->no_values = s->group.plain;

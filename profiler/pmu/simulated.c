@@ -116,7 +116,7 @@ static int make_sink(struct run *r)
 		                 .group = &r->setup.group,
 		                 .branches = r->setup.branches > 0,
 		                 .counting = r->opts->counting,
-		                 .calls = r->opts->output || r->opts->stacks != STACKS_NONE,
+		                 .calls = r->opts->calls,
 		                 .bursts = r->setup.bursts_hz > 0,
 		                 .cpudesc = r->cpudesc,
 		                 .cpuid = r->cpuid,

@@ -73,7 +73,7 @@ int sink_new(const struct sink_config *config, struct sink **out)
 		return err;
 	}
 	s->config = *config;
-	s->tally.calls_wanted = config->counting && config->calls;
+	s->tally.calls_wanted = config->calls;
 	for (uint32_t e = 0; e < MAX_EVENTS; e++)
 		for (uint32_t t = 0; t < MAX_ID_THREADS; t++)
 			s->ids[e][t] = id++;

@@ -7,6 +7,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
+#include "report/match/place.h"
 #include "report/truth/truth.h"
 
 /* As with instructions (match.c): more than this that the recording's files don't have is another program's. */
@@ -93,8 +94,7 @@ void names_match(struct profile *p, const struct truth_func *funcs, size_t n, ui
 
 /* Symbol tables of all files of the recording. */
 struct tables {
-	struct module **v;
-	size_t n;
+	struct place_files files;
 	struct texts known; /* linkage names, names, and names without parameters */
 };
 
@@ -116,35 +116,17 @@ static void know(struct tables *t, const char *name, const char *linkage)
 	free(full);
 }
 
-static int open_table(struct tables *t, const char *path, const struct module_options *opts)
-{
-	struct module *m = NULL;
-	int err;
-
-	for (size_t i = 0; i < t->n; i++)
-		if (strcmp(module_path(t->v[i]), path) == 0)
-			return 0;
-	err = module_open(path, NULL, 0, opts, &m);
-	if (err < 0)
-		return err;
-	t->v[t->n++] = m;
-	for (size_t i = 0; i < module_n_funcs(m) && err == 0; i++) {
-		const struct module_func *f = module_func(m, i);
-
-		know(t, f->name, f->linkage);
-	}
-	return err;
-}
-
 static int open_tables(const struct profile *p, const struct module_options *opts, struct tables *t)
 {
 	int err = 0;
 
-	t->v = mem_calloc(p->n_mapped + p->n_modules + 1, sizeof(struct module *));
 	for (size_t i = 0; i < p->n_mapped && err == 0; i++)
-		err = open_table(t, p->mapped[i].path, opts);
+		err = place_files_add(&t->files, p->mapped[i].path, opts);
 	for (size_t i = 0; i < p->n_modules && err == 0; i++)
-		err = open_table(t, p->modules[i].path, opts);
+		err = place_files_add(&t->files, p->modules[i].path, opts);
+	for (size_t k = 0; k < t->files.n; k++)
+		for (size_t i = 0; i < module_n_funcs(t->files.v[k]); i++)
+			know(t, module_func(t->files.v[k], i)->name, module_func(t->files.v[k], i)->linkage);
 	/* What the profile itself names is known whatever the files are. */
 	for (size_t i = 0; i < p->n_funcs && err == 0; i++)
 		know(t, p->funcs[i].name, p->funcs[i].linkage);
@@ -153,9 +135,7 @@ static int open_tables(const struct profile *p, const struct module_options *opt
 
 static void close_tables(struct tables *t)
 {
-	for (size_t i = 0; i < t->n; i++)
-		module_free(t->v[i]);
-	free(t->v);
+	place_files_fini(&t->files);
 	texts_fini(&t->known);
 }
 
@@ -180,11 +160,11 @@ static bool is_unnamed(const char *name)
 /* The name that the binaries prefer of several for one function. */
 static const char *preferred(const struct tables *t, const char *name)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		long f = module_func_named(t->v[i], name);
+	for (size_t i = 0; i < t->files.n; i++) {
+		long f = module_func_named(t->files.v[i], name);
 
 		if (f >= 0)
-			return module_func(t->v[i], (size_t)f)->linkage;
+			return module_func(t->files.v[i], (size_t)f)->linkage;
 	}
 	return name;
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/base/mem.h"
+#include "profiler/base/vec.h"
 
-static int open_one(struct place_files *f, const char *path, const struct module_options *opts)
+int place_files_add(struct place_files *f, const char *path, const struct module_options *opts)
 {
 	struct module *m = NULL;
 	int err;
@@ -18,10 +18,17 @@ static int open_one(struct place_files *f, const char *path, const struct module
 	if (err < 0)
 		return err;
 	if (module_state(m) == MODULE_OK)
-		f->v[f->n++] = m;
+		vec_add(f, m);
 	else
 		module_free(m);
 	return 0;
+}
+
+void place_files_fini(struct place_files *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		module_free(f->v[i]);
+	vec_fini(f);
 }
 
 /* A file that is not the one recorded has other code: what doesn't match is not opened. */
@@ -29,13 +36,12 @@ static int open_files(const struct profile *p, const struct module_options *opts
 {
 	int err = 0;
 
-	f->v = mem_calloc(p->n_mapped + p->n_modules + 1, sizeof(struct module *));
 	for (size_t i = 0; i < p->n_modules && err == 0; i++)
 		if (!*p->modules[i].trouble)
-			err = open_one(f, p->modules[i].path, opts);
+			err = place_files_add(f, p->modules[i].path, opts);
 	for (size_t i = 0; i < p->n_mapped && err == 0; i++)
 		if (p->mapped[i].module < 0)
-			err = open_one(f, p->mapped[i].path, opts);
+			err = place_files_add(f, p->mapped[i].path, opts);
 	return err;
 }
 
@@ -49,8 +55,6 @@ int match_place(const struct profile *p, struct truth *t, const char *path, cons
 	err = open_files(p, opts, &files);
 	if (err == 0)
 		err = t->n_branches ? place_branches(t, path, &files) : place_runs(t, path, &files);
-	for (size_t i = 0; i < files.n; i++)
-		module_free(files.v[i]);
-	free(files.v);
+	place_files_fini(&files);
 	return err;
 }

@@ -10,11 +10,15 @@
 #include "report/match/join.h"
 #include "report/profile.h"
 
-/* Files of the recording that could be opened. */
+/* Files of the recording that could be opened, each once. */
 struct place_files {
 	struct module **v;
-	size_t n;
+	size_t n, cap;
 };
+
+/* Add one unless it is there, or can't be read. */
+int place_files_add(struct place_files *f, const char *path, const struct module_options *opts);
+void place_files_fini(struct place_files *f);
 
 /*
  * Give t counts by instruction where it has branches or runs; nothing is done
