@@ -267,6 +267,7 @@ static int keep_time(struct session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	double since_s = 1e-9 * (double)(now - s->begun_ns);
+	bool ends = s->opts->duration_s > 0;
 	int err = 0;
 
 	if (!s->enabled && since_s >= s->opts->delay_s) {
@@ -277,10 +278,14 @@ static int keep_time(struct session *s)
 		err = pd_writer_flush(s->w);
 		s->flushed_ns = now;
 	}
-	if (s->opts->duration_s > 0 && since_s >= s->opts->delay_s + s->opts->duration_s)
+	if (ends && since_s >= s->opts->delay_s + s->opts->duration_s)
 		s->sum->ended = "--duration";
 	if (s->full)
 		s->sum->ended = "--max-size";
+	/* A program begun by this one has the terminal for itself. */
+	if (!s->child.pid)
+		sp_progress(ends ? "recording" : "recording: seconds", (uint64_t)since_s,
+		            ends ? (uint64_t)(s->opts->delay_s + s->opts->duration_s) : 0);
 	if (err == 0 && s->hooks->tick)
 		err = s->hooks->tick(s->hooks->arg);
 	return err;
@@ -328,6 +333,7 @@ static int listen_to_end(struct session *s)
 		if (err == 0)
 			err = keep_time(s);
 	}
+	sp_progress_end();
 	return err;
 }
 

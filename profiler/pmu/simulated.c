@@ -263,17 +263,26 @@ static double seconds_since(const struct timespec *begun)
 	return (double)(now.tv_sec - begun->tv_sec) + 1e-9 * (double)(now.tv_nsec - begun->tv_nsec);
 }
 
-/* Once, of a program that takes longer than one waits without a word.  A line of progress would be in its output's way. */
-static void say_slow(double now, bool *said)
-{
-	enum { PATIENCE_S = 2 };
+enum { PATIENCE_S = 2 };
 
-	if (*said || now < PATIENCE_S || !isatty(STDERR_FILENO))
+/*
+ * Of a program that takes longer than one waits without a word.  The terminal is the program's, which may have written half
+ * a line: one that is drawn over and over would be in its way.  So there are whole lines, ever further apart.
+ */
+static void say_slow(const struct run *r, double now, double *next)
+{
+	uint64_t n = sink_n_samples(r->sink);
+
+	if (now < *next || !isatty(STDERR_FILENO))
 		return;
-	*said = true;
-	sp_note("the program runs on, emulated, which takes many times as long, and with floating point "
-	        "most; "
-	        "Ctrl-C ends it and keeps what there is");
+	if (*next <= PATIENCE_S)
+		sp_note("the program runs on, emulated, which takes many times as long, and with floating "
+		        "point most; Ctrl-C ends it and keeps what there is");
+	else if (r->opts->output)
+		sp_note("%.0f seconds, %ju sample%s so far", now, (uintmax_t)n, sp_plural(n));
+	else
+		sp_note("%.0f seconds so far", now);
+	*next *= 2;
 }
 
 /*
@@ -283,8 +292,8 @@ static void say_slow(double now, bool *said)
 static int listen_to_end(struct run *r)
 {
 	struct pollfd signals = { r->child.signal_fd, POLLIN, 0 };
-	bool open = true, said = false;
-	double ticked = 0;
+	bool open = true;
+	double ticked = 0, next_note = PATIENCE_S;
 	int err = 0;
 
 	while (!r->child.ended && err >= 0) {
@@ -297,7 +306,7 @@ static int listen_to_end(struct run *r)
 		err = open ? drain(r) : 0;
 		open = err == 0;
 		now = seconds_since(&r->begun);
-		say_slow(now, &said);
+		say_slow(r, now, &next_note);
 		if (now - ticked >= 1) {
 			sink_tick(r->sink);
 			ticked = now;

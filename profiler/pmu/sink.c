@@ -497,6 +497,15 @@ int sink_message(struct sink *s, const void *message, size_t n, int fd)
 	return err;
 }
 
+uint64_t sink_n_samples(const struct sink *s)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i <= WIRE_MAX_EVENTS; i++)
+		n += s->sum.n_samples[i];
+	return n;
+}
+
 void sink_tick(struct sink *s)
 {
 	if (!s->config.output || s->err < 0)

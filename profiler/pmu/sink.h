@@ -36,6 +36,9 @@ int sink_message(struct sink *s, const void *message, size_t n, int fd);
 /* Once a second: bring the file up to date. */
 void sink_tick(struct sink *s);
 
+/* Samples so far. */
+uint64_t sink_n_samples(const struct sink *s);
+
 struct sink_summary {
 	uint64_t n_samples[WIRE_MAX_EVENTS + 1]; /* by member of the group; behind the last: bursts */
 	uint64_t period[WIRE_MAX_EVENTS + 1];    /* as written in the header */

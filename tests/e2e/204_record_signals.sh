@@ -48,17 +48,19 @@ wait $rec
 ok $((! ($? == 42))) 'SIGINT ends the recording cleanly'
 check 'its recording is readable' readable int.data
 
-# Ctrl-C on a terminal reaches program and recorder; the program must not get it twice.
-python3 - <<'P' >pty.out 2>&1
+# on_terminal SECONDS WORD...: skidprof there, with Ctrl-C so long after the program told its number
+on_terminal()
+{
+	python3 - "$@" <<'P'
 import os, pty, re, sys, time
 pid, fd = pty.fork()
 if pid == 0:
-    os.execv(os.environ["SKIDPROF"], ["skidprof", "record", "-o", "pty.data", "./spin"])
+    os.execv(os.environ["SKIDPROF"], ["skidprof"] + sys.argv[2:])
 out = b""
 # The program tells its number when it is ready for signals; the recorder speaks of other things.
 while not re.search(rb"^\d+\r$", out, re.M):
     out += os.read(fd, 4096)
-time.sleep(2)
+time.sleep(float(sys.argv[1]))
 os.write(fd, b"\x03")
 try:
     while True:
@@ -70,9 +72,18 @@ except OSError:
 print(out.decode())
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 P
+}
+# Ctrl-C on a terminal reaches program and recorder; the program must not get it twice.
+on_terminal 2 record -o pty.data ./spin >pty.out 2>&1
 ok $((! ($? == 42))) 'Ctrl-C on a terminal ends the recording cleanly'
 check 'the program got it once' grep -q 'stopped 2, 1 times' pty.out
 check 'the summary follows' grep -q 'samples' pty.out
+# What takes long says that it goes on, in lines of its own: the terminal is the program's.
+on_terminal 4.5 record --pmu sim -o slow.data ./spin >slow.out 2>&1
+ok $((! ($? == 42))) 'Ctrl-C on a terminal ends a simulation cleanly'
+check 'that it runs on was said' grep -q '^skidprof: the program runs on, emulated' slow.out
+check 'and how far it was' grep -qE '^skidprof: [0-9]+ seconds, [0-9]+ samples so far' slow.out
+check 'in no line that is drawn over' sh -c '! grep -q "$(printf "\033")" slow.out'
 check 'that recording is readable' readable pty.data
 
 "$SKIDPROF" record --pmu sim -o kill.data ./spin >kill.out 2>kill.err & rec=$!
