@@ -2,7 +2,6 @@
 #include "correct/recording/entry.h"
 
 #include "correct/model/effort.h"
-#include "correct/recording/callers.h"
 #include "profiler/binary/module.h"
 
 bool entry_is(const struct recording *r, const struct pd_record *rec)
@@ -26,7 +25,7 @@ static uint64_t by_chain(const struct pd_sample *s)
 
 static uint64_t by_registers(const struct recording *r, const struct pd_record *rec)
 {
-	const struct unwind_sample copy = callers_copy(r, rec);
+	const struct unwind_sample copy = recording_stack(r, rec);
 	uint64_t ip;
 
 	return copy.isa != ISA_NONE && unwind_pc(&copy, &ip) ? ip : 0;

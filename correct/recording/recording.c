@@ -480,3 +480,25 @@ uint64_t recording_counters(const struct pd_record *rec)
 {
 	return rec->sample.n_values ? rec->sample.values[0].id : 0;
 }
+
+static enum insn_isa isa_of(const struct recording *r)
+{
+	const char *arch = pd_header(r->reader)->arch;
+
+	if (arch && (strcmp(arch, "aarch64") == 0 || strcmp(arch, "arm64") == 0))
+		return ISA_AARCH64;
+	return !arch || strcmp(arch, "x86_64") == 0 ? ISA_X86_64 : ISA_NONE;
+}
+
+struct unwind_sample recording_stack(const struct recording *r, const struct pd_record *rec)
+{
+	const struct pd_sample *s = &rec->sample;
+
+	return (struct unwind_sample){ .isa = isa_of(r),
+		                       .pid = rec->pid,
+		                       .mask = s->regs_mask,
+		                       .regs = s->regs_user,
+		                       .n_regs = s->regs_user ? s->n_regs_user : 0,
+		                       .stack = s->stack_user,
+		                       .stack_bytes = s->stack_user_bytes };
+}

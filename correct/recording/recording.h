@@ -15,8 +15,12 @@
 #include "correct/recording/timed_paths.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+#include "profiler/binary/unwind.h"
 #include "profiler/perfdata/maps.h"
 #include "profiler/perfdata/reader.h"
+
+/* Addresses of the kernel, on any machine: no program calls from there. */
+#define KERNEL_HALF (UINT64_C(1) << 63)
 
 /* Where a sample or a branch was, in the binaries. */
 struct place {
@@ -169,5 +173,8 @@ double recording_weight(const struct recording *r, const struct pd_record *rec);
  * only samples of the same counters can be compared.  0 = it carries none.
  */
 uint64_t recording_counters(const struct pd_record *rec);
+
+/* A sample's registers and its copy of the user's stack, borrowed; isa ISA_NONE where they are none that we know. */
+struct unwind_sample recording_stack(const struct recording *r, const struct pd_record *rec);
 
 #endif

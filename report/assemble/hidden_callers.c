@@ -4,10 +4,10 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "correct/recording/callers.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
+#include "report/assemble/callers.h"
 
 /* Of a place where threads begin so many callees are kept: with more of them it tells nothing. */
 enum { MOST_CALLEES = 8 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Call stacks of samples, as a tree from the outermost callers down. */
 
-#include "correct/recording/callers.h"
 #include "profiler/base/vec.h"
 #include "report/assemble/assemble_impl.h"
+#include "report/assemble/callers.h"
 #include "report/assemble/hidden_callers.h"
 #include "report/assemble/lost_callers.h"
 

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 free='correct/infer/moments.c close_enough|correct/infer/moments.c most_damping
 correct/infer/posterior.c barriers|correct/infer/posterior.c at_mode|correct/infer/cost.c step
 correct/infer/full.c moved
-correct/recording/rests.c silent_ns|correct/recording/callers.c LBR_MIN_DEPTH
+correct/recording/rests.c silent_ns
 correct/flow/symbolic.c MIN_TABLE_VADDR'
 
 bad=0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/recording/callers.h"
 #include "fixture_recording.h"
+#include "report/assemble/callers.h"
 
 static const struct hand_event cycles[] = { { "cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000,
 	                                      0, false, true } };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_CORRECT_RECORDING_CALLERS_H
-#define SKIDPROF_CORRECT_RECORDING_CALLERS_H
+#ifndef SKIDPROF_REPORT_ASSEMBLE_CALLERS_H
+#define SKIDPROF_REPORT_ASSEMBLE_CALLERS_H
 
 /*
  * Who called the code that a sample is in, whichever way the recording tells
@@ -8,10 +8,6 @@
  * unwound here, or the calls in branch records that are not back yet.
  */
 #include "correct/recording/recording.h"
-#include "profiler/binary/unwind.h"
-
-/* Addresses of the kernel, on any machine: no program calls from there. */
-#define KERNEL_HALF (UINT64_C(1) << 63)
 
 struct callers {
 	struct unwind *unwind; /* NULL until a sample has a copy of its stack */
@@ -28,9 +24,6 @@ struct callers {
  */
 void callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole);
 void callers_fini(struct callers *c);
-
-/* A sample's registers and its copy of the user's stack, borrowed; isa ISA_NONE where they are none that we know. */
-struct unwind_sample callers_copy(const struct recording *rec, const struct pd_record *r);
 
 /* Do any samples tell? */
 bool callers_are_recorded(const struct recording *rec);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/recording/callers.h"
+#include "report/assemble/callers.h"
 
 #include <string.h>
 
@@ -80,15 +80,6 @@ static void add_chain(struct callers *c, const struct pd_record *r, bool no_user
 	}
 }
 
-static enum insn_isa isa_of(const struct recording *rec)
-{
-	const char *arch = pd_header(rec->reader)->arch;
-
-	if (arch && (strcmp(arch, "aarch64") == 0 || strcmp(arch, "arm64") == 0))
-		return ISA_AARCH64;
-	return !arch || strcmp(arch, "x86_64") == 0 ? ISA_X86_64 : ISA_NONE;
-}
-
 static struct module *find_module(void *arg, uint32_t pid, uint64_t ip, uint64_t *vaddr)
 {
 	const struct recording *rec = arg;
@@ -98,23 +89,10 @@ static struct module *find_module(void *arg, uint32_t pid, uint64_t ip, uint64_t
 	return at.module < 0 ? NULL : rec->modules[at.module];
 }
 
-struct unwind_sample callers_copy(const struct recording *rec, const struct pd_record *r)
-{
-	const struct pd_sample *s = &r->sample;
-
-	return (struct unwind_sample){ .isa = isa_of(rec),
-		                       .pid = r->pid,
-		                       .mask = s->regs_mask,
-		                       .regs = s->regs_user,
-		                       .n_regs = s->regs_user ? s->n_regs_user : 0,
-		                       .stack = s->stack_user,
-		                       .stack_bytes = s->stack_user_bytes };
-}
-
 /* By a copy of the user's stack. */
 static void add_unwound(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole)
 {
-	struct unwind_sample in = callers_copy(rec, r);
+	struct unwind_sample in = recording_stack(rec, r);
 	size_t n = 0, had = c->ips.n;
 
 	*whole = false;
