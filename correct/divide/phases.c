@@ -16,7 +16,7 @@ enum { NONE = UINT32_MAX };
 struct stretch {
 	double *count; /* [n_labels] */
 	double n, spread;
-	size_t begin, end; /* samples of a single one */
+	size_t begin, end; /* of a single one: its samples [begin, end) */
 };
 
 struct finder {
@@ -30,7 +30,10 @@ struct finder {
 	uint32_t *to;   /* [n_stretches] into which of them each was merged, itself if into none */
 };
 
-/* h of a + b (eq. 2): samples times entropy, in nats, less the part that few samples make up by chance. */
+/*
+ * h of a + b (eq. 2), in nats: samples times the entropy of their labels, which few samples show too little of, by
+ * (labels - 1) / 2 in the mean (Miller and Madow).
+ */
 static double spread_of(const struct stretch *a, const struct stretch *b, size_t n_labels)
 {
 	double sum = 0, n = a->n + (b ? b->n : 0), seen = 0;
@@ -45,7 +48,7 @@ static double spread_of(const struct stretch *a, const struct stretch *b, size_t
 	return sum + (seen - 1) / 2;
 }
 
-/* What telling a and b apart says about a sample of the smaller one (eq. 2). */
+/* What telling a and b apart teaches of a sample of the smaller one, in nats (eq. 2). */
 static double gain(const struct stretch *a, const struct stretch *b, size_t n_labels)
 {
 	return (spread_of(a, b, n_labels) - a->spread - b->spread) / fmin(a->n, b->n);
@@ -54,9 +57,10 @@ static double gain(const struct stretch *a, const struct stretch *b, size_t n_la
 /* Do they share no code, or hardly any? */
 static bool apart(const struct stretch *a, const struct stretch *b, double g)
 {
-	double n = a->n + b->n, most = -(a->n * log(a->n / n) + b->n * log(b->n / n)) / fmin(a->n, b->n);
+	double n = a->n + b->n,
+	       of_no_common_label = -(a->n * log(a->n / n) + b->n * log(b->n / n)) / fmin(a->n, b->n);
 
-	return g >= model->most * most;
+	return g >= model->most * of_no_common_label;
 }
 
 static void merge(struct stretch *to, const struct stretch *from, size_t n_labels)
@@ -206,8 +210,8 @@ static void cut_into_cells(struct finder *f)
 }
 
 /*
- * The border between two phases lies in a cell, or in one too short to be told from either; where in it, the samples
- * around tell: each is likelier on the side that has more of its label.  Returns the sample the second begins with.
+ * Where from `from` to `until` phase a gives way to b, most likely: each sample is likelier on the side whose phase has more of
+ * its label.  Returns the first sample of b.
  */
 static size_t refine_border(const struct finder *f, const struct stretch *a, const struct stretch *b,
                             size_t from, size_t until)
@@ -228,8 +232,8 @@ static size_t refine_border(const struct finder *f, const struct stretch *a, con
 }
 
 /*
- * A cell in which one phase gives way to another would be like both, and make them alike: borders are moved to where the
- * samples of one end, within a cell of where they are.
+ * A cell that a border lies in is like the phases on either side, and would have them taken for one: each border is moved first,
+ * by a cell at most, to where the samples say that it is.
  */
 static void sharpen(struct finder *f, size_t cell)
 {

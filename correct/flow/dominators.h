@@ -3,9 +3,9 @@
 #define SKIDPROF_CORRECT_FLOW_DOMINATORS_H
 
 /*
- * One function seen by itself, calls stepped over: its blocks, the edges among
- * them, which block every way to another one leads through, and its natural
- * loops.  Blocks are numbered from 0, reachable ones in reverse postorder.
+ * The control flow of one function by itself: its blocks, edges, dominators and
+ * natural loops.  A call is an edge to the block behind it.  Blocks that can be
+ * reached are numbered from 0 in reverse postorder.
  */
 #include "correct/flow/graph.h"
 
@@ -22,7 +22,7 @@ struct local_flow {
 	uint32_t *block;          /* [n] graph blocks */
 	struct local_edge *edges; /* [n_edges] sorted by to */
 	uint32_t n_edges, *in0;   /* [n + 1] edges to block i: in0[i] .. in0[i + 1] */
-	uint32_t *idom;           /* [n] LOCAL_NONE: entered from outside, or so is what leads to it */
+	uint32_t *idom;           /* [n] immediate dominators; LOCAL_NONE where there is none */
 	struct local_loop {
 		uint32_t header;
 		uint8_t *in; /* [n] */
@@ -31,10 +31,7 @@ struct local_flow {
 	uint32_t n_loops, loops_cap;
 };
 
-/*
- * The function of graph number f.  Returns 0, or -SP_EDOMAIN where
- * it is too large to be worth it.
- */
+/* Of function f of the graph.  Returns 0; -SP_EDOMAIN, without a message, where it has more blocks than EFFORT_DOMINATED. */
 int local_flow_new(const struct flow_graph *g, uint32_t f, struct local_flow *out);
 void local_flow_fini(struct local_flow *l);
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One instruction after the other, as far as switch statements and PLT stubs use them. */
+/*
+ * What one instruction does to what registers hold (symbolic.h): those that compilers use for jump tables, PLT stubs and counted
+ * loops.  What any other writes is unknown.
+ */
 #include <string.h>
 
 #include "correct/flow/symbolic.h"
 
 enum operation { OTHER, MOVE, EXTEND, ADDRESS, ADD, SUB, COMPARE, AND, SHL, SHR, FIELD, XOR, STORE };
 
-/* How the evaluator takes a name; memory is read in so many bytes, 0 = as many as the operand has. */
+/* What instructions of a name do; they read so many bytes of memory, 0 = as many as their operand has. */
 struct named {
 	const char *name;
 	uint8_t operation, bytes;
@@ -53,7 +56,7 @@ static bool is_memory(const struct insn_arg *a)
 	return a->kind == ARG_MEMORY || a->kind == ARG_ELSEWHERE;
 }
 
-/* Locals are known by where they lie in the frame: 0 = it is none. */
+/* A number for a local variable, of its register and displacement; 0 = it is none. */
 static uint64_t local_of(const struct insn_arg *a)
 {
 	return a->kind == ARG_MEMORY && a->local ? (uint64_t)a->reg << 32 | (uint32_t)a->imm : 0;
@@ -119,7 +122,7 @@ static void assign(struct sym_state *s, const struct insn_arg *a, struct sym_val
 		s->reg[a->reg] = a->bytes >= 4 ? v : sym_fresh(s);
 	else if (is_memory(a))
 		sym_store(s, local_of(a), v);
-	/* Locals known by their place are taken for what nothing else points to. */
+	/* A store to a local is taken to leave the memory that was compared as it was: no pointer leads to locals. */
 	s->seen_valid &= !is_memory(a) || local_of(a);
 }
 
@@ -162,7 +165,7 @@ static void compare(struct sym_state *s, const struct insn_form *f)
 	}
 }
 
-/* What the first operand is of the one or two behind it, or of itself and one.  False where it is not known. */
+/* The first operand's new value, from the two behind it, or from itself and the one behind it.  False where it is not known. */
 static bool computed(struct sym_state *s, const struct named *op, const struct insn_form *f,
                      struct sym_value *out)
 {

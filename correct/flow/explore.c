@@ -76,19 +76,12 @@ static bool is_loader(const struct module *m)
 	return strncmp(slash ? slash + 1 : module_path(m), "ld-", 3) == 0;
 }
 
-/* In which of three rounds a module is asked for a name: others first, then the preferred one, the loader last. */
-static size_t turn_of(const struct module *m, bool preferred)
+bool flow_symbol_find(const struct flow_build *b, const char *name, uint32_t *module, uint64_t *vaddr)
 {
-	return preferred ? 1 : is_loader(m) ? 2 : 0;
-}
-
-bool flow_symbol_find(const struct flow_build *b, uint32_t prefer, const char *name, uint32_t *module,
-                      uint64_t *vaddr)
-{
-	for (size_t turn = 0; turn < 3; turn++) {
+	for (int loader = 0; loader <= 1; loader++) {
 		for (uint32_t i = 0; i < b->in->n_modules; i++) {
 			const struct module *m = module_of(b, i);
-			long at = m && turn_of(m, i == prefer) == turn ? module_func_named(m, name) : -1;
+			long at = m && is_loader(m) == loader ? module_func_named(m, name) : -1;
 
 			if (at < 0)
 				continue;
@@ -289,7 +282,7 @@ bool flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot)
 		return true;
 	link.to_module = n->module;
 	link.to_vaddr = target;
-	if (name && !flow_symbol_find(b, (uint32_t)-1, name, &link.to_module, &link.to_vaddr))
+	if (name && !flow_symbol_find(b, name, &link.to_module, &link.to_vaddr))
 		return true;
 	if (ifunc && !name)
 		add_ifunc(b, &link);
@@ -316,7 +309,7 @@ static bool call_falls(const struct flow_build *b, const struct flow_node *n)
 	return !own || flow_symbol_at(b, n->module, next) == own;
 }
 
-/* Follow what node may do; true: it may go on to the next instruction. */
+/* Follow to where the instruction of a node may lead; true: it may go on to the next one. */
 static bool follow(struct flow_build *b, uint32_t node)
 {
 	struct insn insn = b->nodes.v[node].insn;
@@ -363,7 +356,7 @@ static void place_node(struct flow_build *b, uint32_t module, uint64_t vaddr, ui
 	b->pages.v[page].node[vaddr % FLOW_PAGE] = node + 1;
 }
 
-/* Decode one instruction as a new node; FLOW_NONE where the code ends. */
+/* Decode one instruction as a new node; FLOW_NONE where there is no code, or none of an instruction set that we know. */
 static uint32_t decode(struct flow_build *b, uint32_t fn, uint64_t vaddr)
 {
 	uint32_t module = b->fns.v[fn].module;
@@ -391,7 +384,7 @@ static void link_back(struct flow_node *n, uint32_t fall_prev, uint32_t jump_pre
 		n->jump_prev = jump_prev;
 }
 
-/* Decode straight on from an address that node `from` jumps to (or a function's entry). */
+/* Decode straight on from an address that node `from` jumps to, or from a function's entry, where it is FLOW_NONE. */
 static void scan(struct flow_build *b, uint32_t fn, uint64_t vaddr, uint32_t from)
 {
 	uint32_t module = b->fns.v[fn].module, prev = FLOW_NONE, node;

@@ -10,7 +10,7 @@
 #include "profiler/binary/module.h"
 
 enum flow_edge_kind {
-	FLOW_FALL,  /* to the next block: not taken, or simply cut by a target */
+	FLOW_FALL, /* to the next block in memory: behind a branch that is not taken, or because a jump leads there */
 	FLOW_TAKEN, /* a direct jump or a taken conditional branch */
 	FLOW_IND,   /* an indirect jump: jump table, PLT, tail call through a pointer */
 	FLOW_CALL,  /* call block -> entry of the callee */
@@ -24,9 +24,9 @@ struct flow_edge {
 	uint32_t from, to; /* blocks */
 	uint8_t kind;      /* enum flow_edge_kind */
 	bool guessed;      /* target not proven: from samples, an ifunc, a name */
-	bool away; /* IND: into the middle of another function, past the returns of those that called this one */
+	bool away; /* IND: into the middle of another function, as by longjmp(3): calls between the two never return */
 	uint32_t call; /* CALL, RET, SKIP: the call block the edge belongs to */
-	/* SKIP: instructions run at least in a callee that was left out, as it is large and has no samples; 0 if none was. */
+	/* SKIP: the fewest instructions that a call runs in a callee that was left out, as it is large and has no samples; 0 if none was. */
 	uint32_t cut_insn;
 };
 
@@ -42,7 +42,7 @@ struct flow_block {
 	bool undecoded : 1;      /* holds an instruction capstone does not know */
 };
 
-struct flow_func { /* a decoded function: entry and what it is reached through */
+struct flow_func { /* a function that was decoded */
 	uint32_t module;
 	uint32_t entry; /* block */
 	uint64_t vaddr;
@@ -50,11 +50,11 @@ struct flow_func { /* a decoded function: entry and what it is reached through *
 	bool returns;              /* has a reachable return */
 };
 
-/* From an instruction to where a function begins, through code that is not in the graph. */
+/* A call of a function, from code or to code that is not in the graph: from what instruction, to what entry. */
 struct flow_cold_call {
 	uint32_t from_module, to_module;
 	uint64_t from_vaddr, to_vaddr;
-	/* Of those that did not run: it calls through a pointer, and nothing tells where. */
+	/* The caller, or the callee, is not known to have run, and calls through a pointer to anywhere. */
 	bool from_points, to_points;
 };
 
@@ -69,11 +69,11 @@ struct flow_graph {
 	struct flow_func *funcs;
 	size_t n_funcs;
 	uint32_t *func_blocks;             /* [n_blocks] */
-	struct flow_cold_call *cold_calls; /* those that lead to what ran, or may by a pointer */
+	struct flow_cold_call *cold_calls; /* from which code that ran may be come to */
 	size_t n_cold_calls;
 };
 
-/* An address with samples, sorted by (module, vaddr), one each. */
+/* An address with samples.  Arrays of them are sorted by (module, vaddr) and have each address once. */
 struct flow_hot {
 	uint32_t module;
 	uint64_t vaddr;
@@ -102,6 +102,7 @@ struct flow_input {
  * and what calls it among functions already decoded.  Indirect jumps take targets from jump tables that
  * can be read, then from `seen`, then from the samples (an entry or a block
  * that is hot and reached by nothing else: guessed).
+ * Returns 0, or what a decoder can't be made by.
  */
 int flow_build(const struct flow_input *in, struct flow_graph **out);
 void flow_free(struct flow_graph *g);

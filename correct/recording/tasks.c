@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Among the rows of a thread, from the latest back; -1 = it never had that name. */
 static long find_row(const struct tasks *t, long row, const char *comm)
 {
 	while (row >= 0 && strcmp(t->rows.v[row].comm, comm) != 0)
@@ -11,7 +12,7 @@ static long find_row(const struct tasks *t, long row, const char *comm)
 	return row;
 }
 
-/* The row of a thread under its name now. */
+/* The row of a thread under this name; a name that it never had makes a new one. */
 static long row_of(struct tasks *t, const struct pd_record *rec, const char *comm)
 {
 	size_t thread = pairs_must(&t->threads, rec->pid, rec->tid);
@@ -23,7 +24,6 @@ static long row_of(struct tasks *t, const struct pd_record *rec, const char *com
 	snprintf(sum.comm, sizeof(sum.comm), "%s", comm);
 	row = find_row(t, t->current.v[thread], sum.comm);
 	if (row < 0) {
-		/* Not on the way from the current name: from its latest on. */
 		sum.before = t->current.v[thread];
 		vec_add(&t->rows, sum);
 		row = (long)t->rows.n - 1;

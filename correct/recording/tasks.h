@@ -15,7 +15,7 @@ struct task_sum {
 
 struct tasks {
 	struct pairs threads;
-	VEC(long) current; /* by threads: the row of its name now */
+	VEC(long) current; /* by threads: the latest of its rows */
 	VEC(struct task_sum) rows;
 };
 
