@@ -133,8 +133,6 @@ static struct problem *new_problem(const struct work *w, const struct flow_regio
 		p->insn_per_sample = p->cyc_per_sample;
 	p->skid = w->skid;
 	p->skid_known = w->skid_source != SKID_DEFAULT;
-	if (w->skid_source == SKID_PRECISE && w->rec->insn_precise)
-		p->precise = w->rec->insn_precise == SEEN_THERE ? PRECISE_EXACT : PRECISE_SHADOWED;
 	return p;
 }
 
@@ -269,12 +267,6 @@ static void build_scope_problems(struct work *w)
 	}
 }
 
-/* Where a sample is: scope -1 = in none. */
-struct placed {
-	int32_t scope;
-	uint32_t block;
-};
-
 /* The third pass: every sample is shown to the evidence. */
 struct showing {
 	const struct work *w;
@@ -283,8 +275,7 @@ struct showing {
 	struct young *young;   /* the same, and where there are no bursts */
 	struct pairs tasks, counters;
 	struct mux_slots *slots;
-	VEC(struct placed) last; /* by tasks: of instructions */
-	size_t i;                /* number of the sample */
+	size_t i; /* number of the sample */
 };
 
 static int32_t scope_of(const struct work *w, size_t i, long b)
@@ -309,22 +300,6 @@ static void add_seen(const struct recording *r, const struct pd_record *rec, str
 		if (p->relative)
 			p->total_insn += weight;
 	}
-}
-
-/* eq. 22: precise samples of instructions, one after the other. */
-static void note_next(struct showing *show, struct problem *p, const struct sample_seen *s)
-{
-	struct placed *last, now = { s->scope, 0 };
-
-	if (s->record->event != s->rec->insn_event || show->w->skid_source != SKID_PRECISE)
-		return;
-	while (show->last.n <= s->thread)
-		vec_add(&show->last, (struct placed){ -1, 0 });
-	last = &show->last.v[s->thread];
-	now.block = now.scope < 0 ? 0 : problem_block_of_insn(p, s->insn);
-	if (now.scope >= 0 && p->precise && last->scope == now.scope && last->block != now.block)
-		problem_note_next(p, last->block, now.block);
-	*last = now;
 }
 
 static void show_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
@@ -358,7 +333,6 @@ static void show_sample(void *arg, const struct recording *r, const struct pd_re
 			}
 		}
 	}
-	note_next(show, s.scope < 0 ? NULL : w->scope_problems[s.scope], &s);
 	if (show->stages)
 		s.stage = stages_sample(show->stages, r, rec, scope);
 	if (show->young && (rec->event == r->burst_event || rec->event == r->cyc_event))
@@ -408,7 +382,6 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	if (err == 0 && show.young)
 		young_end(show.young, w->scope_problems);
 	young_free(show.young);
-	vec_fini(&show.last);
 	pairs_fini(&show.tasks);
 	pairs_fini(&show.counters);
 	if (err == 0) {

@@ -22,7 +22,7 @@ enum profile_evidence {
 	PROFILE_BY_PATH = 1 << 2,    /* eq. 9 */
 	PROFILE_BY_TRUTH = 1 << 3,   /* counted exactly, in another run (match_apply) */
 	PROFILE_BY_TRIPS = 1 << 4,   /* eq. 8 */
-	PROFILE_BY_PRECISE = 1 << 5, /* samples seen where they were caused: raw, or eq. 22 */
+	PROFILE_BY_PRECISE = 1 << 5, /* samples seen where they were caused, as sampled */
 };
 
 struct profile_equation { /* a mix equation of a region (eq. 6), for --why */

@@ -437,8 +437,8 @@ static double seen_part(const struct mix *m)
 /* Samples that the skid hides (eq. 5) are not there, to as much as they are: S is another program's, and the pace of code a mean. */
 static void find_sampled_total(const struct mix *m, const struct boundary_sum *boundary, struct problem *p)
 {
-	/* Precise ones lie where they belong, and where instructions were counted none overflowed. */
-	bool carried = by_samples(m, p) && !p->precise;
+	/* Where instructions were counted none overflowed. */
+	bool carried = by_samples(m, p);
 
 	if (p->relative || !(p->total_insn > 0))
 		return;

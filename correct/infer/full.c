@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The posterior of all terms (eq. 17).  The exact equations come first: where no flow meets them their noise is raised.  Stacks
- * or precise samples join them.  Then draws are made from the posterior's moments (moments.h), and spread.
+ * join them.  Then draws are made from the posterior's moments (moments.h), and spread.
  */
 #include "correct/infer/full.h"
 
@@ -14,7 +14,6 @@
 #include "correct/infer/crossval.h"
 #include "correct/infer/moments.h"
 #include "correct/infer/posterior.h"
-#include "correct/infer/precise.h"
 #include "correct/known.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
@@ -76,8 +75,7 @@ static uint32_t settled(const struct posterior *post, size_t n, const double *t)
 static int evidence_of(const struct posterior *post, const struct equations *eqs, double *hessian,
                        uint8_t *bits)
 {
-	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH,
-		                         PROFILE_BY_PRECISE };
+	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH };
 	size_t d = post->n_free;
 	double *axes = mem_calloc(d * d + 1, sizeof(*axes));
 
@@ -110,10 +108,8 @@ static int evidence_of(const struct posterior *post, const struct equations *eqs
 struct full {
 	const struct problem *p;
 	const struct space *space;
-	struct equations eqs; /* what was given, then those of precise samples */
-	size_t n_given;       /* the equations of the caller stand first */
+	struct equations eqs; /* the caller's, and their weights stay that */
 	size_t n_exact;       /* of these the first: totals, ratios, trip counts */
-	double moved;         /* u of eq. 22 */
 	struct posterior *post;
 	double *t, *hessian;
 	bool short_of_mode; /* the last search for the mode ended before it was reached */
@@ -121,22 +117,19 @@ struct full {
 
 static void full_fini(struct full *fu)
 {
-	/* The given ones have their weights from the caller. */
-	for (size_t i = fu->n_given; i < fu->eqs.n; i++)
-		free(fu->eqs.v[i].w);
 	free(fu->eqs.v);
 	posterior_free(fu->post);
 	free(fu->t);
 	free(fu->hessian);
 }
 
-/* The caller's equations: exact ones, then those of stacks.  Weights stay the caller's. */
+/* The caller's equations: exact ones, then those of stacks. */
 static void take_equations(struct full *fu, const struct equations *eqs)
 {
 	while (fu->n_exact < eqs->n && !(eqs->v[fu->n_exact].kind & PROFILE_BY_PATH))
 		fu->n_exact++;
 	memcpy(fu->eqs.v, eqs->v, eqs->n * sizeof(*eqs->v));
-	fu->eqs.n = fu->n_given = eqs->n;
+	fu->eqs.n = eqs->n;
 }
 
 static void full_init(struct full *fu, const struct problem *p, const struct space *space,
@@ -266,13 +259,6 @@ static void admit(struct full *fu, size_t first)
 	mode_of(fu, n);
 }
 
-static void drop_equations(struct full *fu, size_t n)
-{
-	for (size_t i = n; i < fu->eqs.n; i++)
-		free(fu->eqs.v[i].w);
-	fu->eqs.n = n;
-}
-
 /*
  * eq. 18: the dispersion of draws where stacks are used.  Totals fix some directions of the flow.  In each of these stacks miss by
  * about one square, were their noise all that is wrong with them; by more where they are biased.  Many totals correct most of
@@ -282,53 +268,13 @@ static void drop_equations(struct full *fu, size_t n)
 static double stack_spread(const struct full *fu)
 {
 	size_t d = fu->space->n_free, fixed = fu->n_exact < d ? fu->n_exact : d;
-	double squares = mean_square(fu, fu->n_exact, fu->n_given) * (double)(fu->n_given - fu->n_exact),
-	       most;
+	double squares = mean_square(fu, fu->n_exact, fu->eqs.n) * (double)(fu->eqs.n - fu->n_exact), most;
 
 	if (!fixed)
 		return sqrt(model->least_spread);
 	most = fmax(model->least_spread, squares / (double)fixed);
 	return sqrt(model->least_spread +
 	            fmin(1, model->few_totals / (double)fu->n_exact) * (most - model->least_spread));
-}
-
-/* Degrees of freedom of the residuals of equations [first, n), beside the exact ones. */
-static double freedom(const struct full *fu, size_t first)
-{
-	return fmax((double)(fu->eqs.n - first) + (double)fu->n_exact - (double)fu->space->n_free, 1);
-}
-
-/*
- * eq. 22.  u, what each crossing of an edge moves, is the least with which samples are missed by no more than chance.  It is
- * none where they have no shadow; and beside branch stacks it is not measured, for what stacks are wrong by looks alike.
- */
-static int add_precise(struct full *fu)
-{
-	static const double moved[] = { 0, 0, 0.25, 0.5, 1, 2, 4, 8 };
-	const bool exact = fu->p->precise == PRECISE_EXACT;
-	size_t n = fu->n_given;
-
-	if (fu->n_given > fu->n_exact && !exact)
-		return 0;
-	for (size_t i = 0; i < (exact ? 2 : sizeof(moved) / sizeof(moved[0])); i++) {
-		double dof, squares;
-		int err;
-
-		drop_equations(fu, n);
-		err = precise_equations(fu->p, fu->space, fu->t, moved[i], &fu->eqs);
-		if (err < 0)
-			return err;
-		admit(fu, n);
-		fu->moved = moved[i];
-		dof = freedom(fu, n);
-		squares = mean_square(fu, n, fu->eqs.n) * (double)(fu->eqs.n - n);
-		sp_debug("precise samples: %g instructions moved an edge, %g squares of %g", moved[i],
-		         squares, dof);
-		/* The second time with the noise of what the first one found. */
-		if (i && squares <= dof + 2 * sqrt(2 * dof))
-			break;
-	}
-	return 0;
 }
 
 /*
@@ -342,7 +288,7 @@ static double crossval_factor(struct full *fu)
 	double squares;
 
 	/* Beside branch stacks stack_spread() tells. */
-	if (fu->n_given > fu->n_exact || settled(fu->post, fu->n_exact, fu->t) >= fu->space->n_free)
+	if (fu->eqs.n > fu->n_exact || settled(fu->post, fu->n_exact, fu->t) >= fu->space->n_free)
 		return 1;
 	if (fu->n_exact < 2)
 		return sqrt(model->missed);
@@ -402,20 +348,17 @@ int method_full(const struct problem *p, const struct space *space, const double
 	solution_init(out, p, space->n_free <= EFFORT_ALL_DRAWS ? EFFORT_DRAWS : EFFORT_LARGE_DRAWS);
 	full_init(&fu, p, space, interior, eqs);
 	err = settle_exact(&fu);
-	if (err == 0) {
+	if (err == 0)
 		admit(&fu, fu.n_exact);
-		err = p->precise ? add_precise(&fu) : 0;
-	}
 	if (err < 0)
 		goto out;
 	spread = crossval_factor(&fu);
-	out->moved = fu.moved;
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.post->n_rows, fu.t);
 	err = evidence_of(fu.post, &fu.eqs, fu.hessian, &out->evidence);
 	if (err == 0)
 		err = draw(&fu, seed, out);
-	stacks = fu.n_given > fu.n_exact;
+	stacks = fu.eqs.n > fu.n_exact;
 	if (err == 0)
 		sp_debug("%zu free flows, %zu equations, %zu classes", space->n_free, fu.post->n_rows,
 		         fu.post->n_classes);

@@ -113,8 +113,8 @@ static void time_terms(struct posterior *post, const struct problem *p)
 {
 	double cyc_unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, all_cyc = p->total_cyc / cyc_unit,
 	       all_insn = 0;
-	/* Instructions that were counted lie where cycles do, and precise samples of them do not skid to where time goes. */
-	double insn_unit = p->insn_counted || p->relative || p->precise ? 0 : p->insn_per_sample, cpi = 0;
+	/* Instructions that were counted lie where cycles do. */
+	double insn_unit = p->insn_counted || p->relative ? 0 : p->insn_per_sample, cpi = 0;
 	struct seen *seen = mem_calloc(post->n_classes + 1, sizeof(*seen));
 	double(*known)[2] = mem_calloc(post->n_classes + 1, sizeof(*known));
 

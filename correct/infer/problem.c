@@ -190,19 +190,7 @@ void problem_free(struct problem *p)
 	free(p->insns);
 	free(p->edges);
 	free(p->blocks);
-	pairs_fini(&p->next_pairs);
-	vec_fini(&p->next);
 	free(p);
-}
-
-void problem_note_next(struct problem *p, uint32_t a, uint32_t b)
-{
-	struct problem_next next = { a < b ? a : b, a < b ? b : a, 0 };
-	size_t k = pairs_must(&p->next_pairs, next.a, next.b);
-
-	if (k == p->next.n)
-		vec_add(&p->next, next);
-	p->next.v[k].n++;
 }
 
 long problem_block_at(const struct problem *p, uint32_t graph_block)

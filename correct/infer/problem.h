@@ -30,12 +30,6 @@ struct problem_edge {
 	        recursive; /* CALL and RET edges of a recursion (eq. 1): 1 + the local block that calls; else 0 */
 };
 
-/* Samples in block a next to one in block b in time, whichever came first: how many. */
-struct problem_next {
-	uint32_t a, b;
-	double n;
-};
-
 struct problem {
 	const struct flow_graph *graph;
 	const struct flow_region *region;
@@ -71,11 +65,6 @@ struct problem {
 	double border_share; /* of its samples that may as well be those of another scope (scopes.h) */
 	struct skid_dist skid;
 	bool skid_known;
-	/* Are samples of instructions seen where they were caused (eq. 22)?  SHADOWED: but for those in the shadow of a slow one. */
-	enum problem_precise { PRECISE_NOT, PRECISE_SHADOWED, PRECISE_EXACT } precise;
-	/* Of precise samples, those in two blocks one after the other.  Empty: it is not known. */
-	struct pairs next_pairs;
-	VEC(struct problem_next) next;
 };
 
 /* What every method returns. */
@@ -84,8 +73,7 @@ struct solution {
 	size_t n_draws;
 	float *doubt; /* [B] executions among those that nothing corrected: scopes not solved; NULL = none */
 	double *edge_flow; /* [E] posterior mean of f_e */
-	double moved; /* eq. 22: instructions a crossing of an edge that precise samples were seen past it, as a deviation */
-	double total_sd; /* of all its instructions, that draws were spread by */
+	double total_sd;   /* of all its instructions, that draws were spread by */
 	uint32_t n_free, n_rank;
 	double called_insn;  /* of other code that it calls (eq. 3), not counted in its own */
 	double untaken_insn; /* by branch records, on ways that no burst took; 0 where it is little */
@@ -103,9 +91,6 @@ struct solution {
  */
 struct problem *problem_new(const struct flow_graph *g, const struct flow_region *r);
 void problem_free(struct problem *p);
-
-/* Samples in these two blocks came one after the other. */
-void problem_note_next(struct problem *p, uint32_t a, uint32_t b);
 
 /* A graph block's number in the problem, -1 if it is not there: blocks are in the graph's order.  O(log B). */
 long problem_block_at(const struct problem *p, uint32_t graph_block);

@@ -16,7 +16,6 @@
 #include "correct/model/model.h"
 #include "correct/solve/budget.h"
 #include "correct/solve/cold.h"
-#include "correct/solve/keep_raw.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -33,7 +32,7 @@ static void keep_equations(struct work *w, size_t scope, const struct equations 
 		const struct equation *eq = &eqs->v[i];
 		double fitted = 0;
 
-		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS | PROFILE_BY_PRECISE))
+		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS))
 			continue;
 		for (size_t e = 0; e < w->scope_problems[scope]->n_edges; e++)
 			fitted += eq->w[e] * sol->edge_flow[e];
@@ -110,22 +109,6 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 	return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free, stacks ? "" : would_show);
 }
 
-/* eq. 22.  Beside stacks, which say the way itself, a shadow is not measured. */
-static int keep_raw(const struct problem *p, bool stacks, struct solution *sol)
-{
-	bool judged = p->precise && (!stacks || p->precise == PRECISE_EXACT) && sol->n_draws;
-	int raw = judged ? keep_raw_judge(p, sol, stacks) : 0;
-
-	if (raw <= 0)
-		return raw;
-	solution_fini(sol);
-	if (stacks)
-		solution_doubt(sol, REASON_OF(precise_contradict));
-	else
-		solution_doubt(sol, REASON_OF(precise_know_more));
-	return 0;
-}
-
 /* A region with more free flows than samples is not worth the time. */
 static int judge_samples(const struct problem *p, const bool *usable)
 {
@@ -184,8 +167,6 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 	}
 	if (err == 0)
 		path_spread_paces(ev, s, seed, &w->scope_solutions[s]);
-	if (err == 0)
-		err = keep_raw(p, w->sums.paths, &w->scope_solutions[s]);
 	equations_fini(&eqs);
 	space_free(space);
 	budget_cut_fini(cut);
@@ -317,11 +298,12 @@ static void judge_shown(const struct work *w, struct solution *sol)
 }
 
 /* Precise samples are seen where they were caused, whatever is not known of the flow: nothing is better than they are by themselves. */
-static void stay_precise(const struct problem *p, bool stacks, struct solution *sol)
+static void stay_precise(const struct work *w, struct solution *sol)
 {
 	char why[sizeof(sol->why)];
 
-	if (!p->precise || stacks || sol->verdict != VERDICT_UNRELIABLE)
+	if (w->skid_source != SKID_PRECISE || !w->rec->insn_precise || w->sums.paths ||
+	    sol->verdict != VERDICT_UNRELIABLE)
 		return;
 	memcpy(why, sol->why, sizeof(why));
 	solution_fini(sol);
@@ -458,7 +440,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		solution_fini(sol);
 		solution_doubt(sol, VERDICT_UNRELIABLE, "%s", sp_error_text());
 	}
-	stay_precise(w->scope_problems[s], w->sums.paths, sol);
+	stay_precise(w, sol);
 }
 
 /* Branch records still tell averages of it; without them raw counts are what there is. */
