@@ -11,6 +11,9 @@
  * the scope's code, of which its own samples then tell what ran (left out
  * where none of many fell).  Where instructions were not counted there are no
  * totals to tell apart, and this is not asked.
+ *
+ * Without it eps was .29 +- .21 points more as AMD's processors are recorded by default, and .47 +- .45 as Intel's: sixteen
+ * programs of more than 2,000 samples a phase, six of them made to have phases.
  */
 #include "correct/work.h"
 
