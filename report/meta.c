@@ -408,11 +408,15 @@ static bool had_timed_paths(const struct profile_meta *m)
 /* What the columns are that the table has. */
 static void print_relative(const struct profile_meta *m, const struct meta_columns *columns, FILE *f)
 {
+	char name[LINE_MAX_BYTES] = "the time";
+
 	if (columns->compared) {
 		fputs("# instructions were not counted: bursts tell shares of a region's\n", f);
 		return;
 	}
-	fputs("# instructions were not counted: SHARE is of the time as sampled", f);
+	if (!m->cyc_is_time)
+		safe(m->events[m->cyc_event].name, name);
+	fprintf(f, "# instructions were not counted: SHARE is of %s as sampled", name);
 	if (columns->cycles && m->core_hz > 0)
 		fprintf(f, ", and CYCLES are that time x %.3f GHz", m->core_hz / 1e9);
 	fputc('\n', f);
@@ -430,11 +434,15 @@ static void print_not_counted(const struct profile *p, const struct meta_columns
 	const struct profile_meta *m = &p->meta;
 
 	if (m->pace > 0) {
+		const char *of = m->pace_is_a_branch ? "branch" : "cycle";
+
 		fprintf(f,
-		        "# instructions were not counted: %s tell them, %.3f a cycle in all (RAW is cycles "
-		        "times "
+		        "# instructions were not counted: %s tell them, %.3f a %s in all (RAW is %s times "
 		        "that)\n",
-		        m->pace_timed ? "timed paths" : "the cycles in branch records", m->pace);
+		        m->pace_timed         ? "timed paths"
+		        : m->pace_is_a_branch ? "branch records"
+		                              : "the cycles in branch records",
+		        m->pace, of, m->pace_is_a_branch ? "branches" : "cycles");
 	} else if (m->relative) {
 		print_relative(m, columns, f);
 	} else if (!report_has_insn(p) && report_by_clock(m) && m->n_bursts) {
@@ -775,7 +783,10 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "instructions_relative", json_boolean(m->relative), &bad);
 	add(o, "filter", text_or_null(m->filter), &bad);
 	add(o, "all_samples", json_integer((json_int_t)m->n_all_samples), &bad);
-	add(o, "instructions_per_cycle", json_number(m->pace > 0 ? m->pace : NAN), &bad);
+	add(o, "instructions_per_cycle", json_number(m->pace > 0 && !m->pace_is_a_branch ? m->pace : NAN),
+	    &bad);
+	add(o, "instructions_per_branch", json_number(m->pace > 0 && m->pace_is_a_branch ? m->pace : NAN),
+	    &bad);
 	add(o, "truth", text_or_null(m->truth), &bad);
 	add(o, "truth_doubt", text_or_null(m->truth_why), &bad);
 	add(o, "samples", json_integer((json_int_t)n_sampled(m)), &bad);

@@ -294,9 +294,11 @@ struct profile_meta {
 	 * only as shares of a region.  Reports show profile_part.
 	 */
 	bool relative;
-	bool cyc_known; /* cyc_event counts the core's cycles, whatever its name */
+	bool cyc_known;   /* cyc_event counts the core's cycles, whatever its name */
+	bool cyc_is_time; /* its samples come evenly in time: cycles, or a clock */
 	double pace; /* instructions a cycle in all, where branch records or timed paths told them (eq. 10); 0 = they were counted, or are not known */
-	bool pace_timed; /* timed paths did */
+	bool pace_timed;       /* timed paths did */
+	bool pace_is_a_branch; /* branches were sampled, or taken ones, and pace is instructions for each of them */
 	uint64_t n_bursts;
 	/* Paths that were timed, moments at which none could be; instructions in all by them, with a 90% interval, 0 = not known. */
 	uint64_t n_timed, n_not_timed;

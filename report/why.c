@@ -422,10 +422,13 @@ static void print_equations(const struct profile *p, const struct profile_region
 	bool shares = p->meta.relative || !why_has_raw(p), by_pace = p->meta.pace > 0 && !p->meta.truth;
 
 	if (!r->n_equations || shares || by_pace) {
-		fputs(by_pace  ? "    counted exactly: nothing; the total is the region's time at its pace "
-		                 "(eq. 10)\n"
-		      : shares ? "    counted exactly: nothing; the shares add up to 1 (eq. 3)\n"
-		               : "    counted exactly: only the total of instructions (eq. 3)\n",
+		fputs(by_pace && p->meta.pace_is_a_branch ? "    counted exactly: nothing; the total is the "
+		                                            "region's branches, as sampled, times the "
+		                                            "instructions a branch in its records (eq. 10)\n"
+		      : by_pace ? "    counted exactly: nothing; the total is the region's time at its pace "
+		                  "(eq. 10)\n"
+		      : shares  ? "    counted exactly: nothing; the shares add up to 1 (eq. 3)\n"
+		                : "    counted exactly: only the total of instructions (eq. 3)\n",
 		      f);
 		return;
 	}

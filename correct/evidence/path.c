@@ -6,6 +6,7 @@
 #include "correct/evidence/path_impl.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
+#include "correct/recording/events.h"
 #include "profiler/base/mem.h"
 
 enum { UNTRUE_PIECES = 1 }; /* of a record, the newest, in which a branch may be missing */
@@ -105,6 +106,20 @@ struct section {
 };
 
 /* Push the edges of the code from `start` to the branch at `from`, then to `to`: past a call where it is `over` that. */
+static uint32_t branches_at(const struct path *s, const struct problem *p, uint32_t e)
+{
+	const int kind = s->in.rec->branch_kind;
+	const struct problem_block *from = &p->blocks[p->edges[e].from];
+	const struct insn *last = from->n_insn ? &p->insns[from->insn0 + from->n_insn - 1] : NULL;
+	double n = 0;
+
+	if (last && kind != MIX_NONE)
+		n = mix_of_insn(kind, last);
+	if (last && kind != MIX_NONE && p->edges[e].kind != FLOW_SKIP)
+		n += mix_of_edge(kind, last, (enum flow_edge_kind)p->edges[e].kind);
+	return (uint32_t)n;
+}
+
 static void trace_piece(struct path *s, int32_t scope, const struct place at[3], bool over, struct piece *out)
 {
 	const struct flow_graph *g = s->in.graph;
@@ -129,6 +144,7 @@ static void trace_piece(struct path *s, int32_t scope, const struct place at[3],
 			return;
 		vec_add(&s->pool, e);
 		out->n_insn += g->blocks[next].n_insn;
+		out->n_branches += branches_at(s, s->in.problems[scope], e);
 		out->n_edges++;
 	}
 	if (!over || s->in.problems[scope]->edges[s->pool.v[s->pool.n - 1]].kind == FLOW_SKIP)
@@ -462,19 +478,24 @@ static void settle_called(const struct scope_stacks *r, struct problem *p)
 }
 
 /*
- * eq. 10: where no instructions were counted, but branch records tell cycles, these tell how many instructions the time of
- * each scope holds.
+ * eq. 10: where no instructions were counted, but branch records tell cycles, or branches were sampled, these tell how many
+ * instructions the time, or the branches, of each scope hold.
  */
 static void set_pace(const struct path *s, const struct scope_stacks *r, struct problem *p)
 {
 	double pace = 0, sd = 0;
-	struct scope_stacks of;
 
-	if (!p->relative || s->in.rec->cyc_is_other || !path_has_cycles(r))
+	if (!p->relative)
 		return;
-	path_stacks_of_cycles(r, &of);
-	path_pace_by_cycles(s, &of, &pace, &sd);
-	vec_fini(&of.stacks);
+	if (s->in.rec->branch_kind) {
+		path_pace_by_branches(s, r, p->n_edges, &pace, &sd);
+	} else if (!s->in.rec->cyc_is_other && path_has_cycles(r)) {
+		struct scope_stacks of;
+
+		path_stacks_of_cycles(r, &of);
+		path_pace_by_cycles(s, &of, &pace, &sd);
+		vec_fini(&of.stacks);
+	}
 	if (!(pace > 0))
 		return;
 	p->pace = pace;

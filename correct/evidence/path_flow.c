@@ -70,8 +70,9 @@ static double mean_weight(const struct scope_stacks *r, const float *weight)
 /* How stacks are weighed. */
 enum weighing {
 	BY_CYCLES,
-	BY_INSNS, /* those by the same newest edge stand for their instructions, all alike */
-	AS_SEEN,  /* branches count as they come */
+	BY_INSNS,    /* those by the same newest edge stand for their instructions, all alike ... */
+	BY_BRANCHES, /* ... or for their branches, which were sampled */
+	AS_SEEN,     /* branches count as they come */
 };
 
 /* Of which stacks: of the processor's, those of the cycles event, or the others. */
@@ -96,26 +97,40 @@ struct scope {
 	double total_insn;
 };
 
-/* Stacks by one newest edge have as many instructions in the mean as they stand for together, be they cut short or not. */
-static void weigh_by_insns(const struct path *s, const struct scope_stacks *r, size_t n_edges, float *weight)
+/* What stacks stand for: in one of them. */
+static double counted_in(const struct path *s, const struct scope_stacks *r, const struct stack *st,
+                         enum weighing how)
 {
-	double *insn = mem_calloc(2 * n_edges + 1, sizeof(*insn)), *n = insn + n_edges;
+	double sum = 0;
+
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		const struct piece *p = &s->all.v[r->pieces.v[st->piece0 + k]];
+
+		sum += how == BY_BRANCHES ? p->n_branches : p->n_insn;
+	}
+	return sum;
+}
+
+/* Stacks by one newest edge have as many instructions, or branches, in the mean as they stand for together, be they cut short or not. */
+static void weigh_by_counts(const struct path *s, const struct scope_stacks *r, size_t n_edges,
+                            enum weighing how, float *weight)
+{
+	double *sum = mem_calloc(2 * n_edges + 1, sizeof(*sum)), *n = sum + n_edges;
 
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
 		n[st->near]++;
-		for (uint32_t k = 0; k < st->n_pieces; k++)
-			insn[st->near] += s->all.v[r->pieces.v[st->piece0 + k]].n_insn;
+		sum[st->near] += counted_in(s, r, st, how);
 	}
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
-		double w = insn[st->near] > 0 ? st->insn * n[st->near] / insn[st->near] : 0;
+		double w = sum[st->near] > 0 ? st->insn * n[st->near] / sum[st->near] : 0;
 
 		for (uint32_t k = 0; k < st->n_pieces; k++)
 			weight[st->piece0 + k] = (float)w;
 	}
-	free(insn);
+	free(sum);
 }
 
 static void weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
@@ -123,8 +138,8 @@ static void weigh(const struct path *s, const struct scope_stacks *r, size_t n_e
 {
 	if (how == BY_CYCLES)
 		path_weigh_by_cycles(s, r, weight);
-	else if (how == BY_INSNS)
-		weigh_by_insns(s, r, n_edges, weight);
+	else if (how != AS_SEEN)
+		weigh_by_counts(s, r, n_edges, how, weight);
 	for (size_t i = 0; how == AS_SEEN && i < r->stacks.n; i++)
 		for (uint32_t k = 0; k < r->stacks.v[i].n_pieces; k++)
 			weight[r->stacks.v[i].piece0 + k] = (float)r->stacks.v[i].insn;
@@ -301,6 +316,36 @@ void path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *ou
 	stacks_of(r, OF_CYCLES, out);
 }
 
+void path_pace_by_branches(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
+                           double *sd)
+{
+	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
+	struct scope_stacks of;
+	double insn = 0, branches = 0, squares = 0;
+
+	stacks_of(r, OF_RECORDS, &of);
+	weigh(s, &of, n_edges, BY_BRANCHES, weight);
+	for (size_t i = 0; i < of.stacks.n; i++) {
+		const struct stack *st = &of.stacks.v[i];
+		const double w = st->n_pieces ? (double)weight[st->piece0] : 0;
+
+		insn += w * counted_in(s, r, st, BY_INSNS);
+		branches += w * counted_in(s, r, st, BY_BRANCHES);
+	}
+	*pace = branches > 0 && of.stacks.n >= model->few ? insn / branches : 0;
+	for (size_t i = 0; i < of.stacks.n; i++) {
+		const struct stack *st = &of.stacks.v[i];
+		const double w = st->n_pieces ? (double)weight[st->piece0] : 0,
+		             off = w * (counted_in(s, r, st, BY_INSNS) -
+		                        *pace * counted_in(s, r, st, BY_BRANCHES));
+
+		squares += off * off;
+	}
+	*sd = branches > 0 ? model->path_scatter * sqrt(squares) / branches : 0;
+	vec_fini(&of.stacks);
+	free(weight);
+}
+
 static size_t count_of(const struct scope_stacks *r, enum of_stacks of)
 {
 	size_t n = 0;
@@ -311,7 +356,7 @@ static size_t count_of(const struct scope_stacks *r, enum of_stacks of)
 }
 
 /* What the processor's own branch records are good for.  Returns how many estimates are to be joined. */
-static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d, struct plan *plan)
+static size_t plan_records(const struct path *s, const struct scope_stacks *r, size_t d, struct plan *plan)
 {
 	size_t n_cycles = count_of(r, OF_CYCLES), n_insns = count_of(r, OF_INSNS), n = 0;
 
@@ -320,9 +365,9 @@ static size_t plan_records(const struct scope_stacks *r, bool relative, size_t d
 		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES };
 		return 1;
 	}
-	plan[0] = (struct plan){ OF_RECORDS, BY_INSNS };
-	/* Of an event that is neither cycles nor instructions: a stack stands for nothing but the way it shows. */
-	if (relative && !n_cycles)
+	plan[0] = (struct plan){ OF_RECORDS, s->in.rec->branch_kind ? BY_BRANCHES : BY_INSNS };
+	/* Of an event that is neither cycles, instructions nor branches: a stack stands for nothing but the way it shows. */
+	if (s->in.rec->relative && !n_cycles)
 		return 1;
 	if (n_cycles >= model->many)
 		plan[n++] = (struct plan){ OF_CYCLES, BY_INSNS };
@@ -409,14 +454,14 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	struct plan plan[2];
 	struct path_estimate e[2] = { 0 }, bursts = { 0 };
 	size_t d = space->n_free;
-	size_t n_bursts = count_of(r, OF_BURSTS);
+	/* Bursts are of time: where branches were sampled they say less of stages than records do. */
+	size_t n_bursts = s->in.rec->branch_kind ? 0 : count_of(r, OF_BURSTS);
 	int has_records = 0, has_bursts = 0, err = 0;
 
 	if (!d)
 		return 0;
 	if (count_of(r, OF_RECORDS))
-		err = has_records =
-		        make_estimates(s, r, &of, plan, plan_records(r, s->in.rec->relative, d, plan), e);
+		err = has_records = make_estimates(s, r, &of, plan, plan_records(s, r, d, plan), e);
 	if (err >= 0 && n_bursts)
 		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
 	if (err >= 0 && has_bursts && has_records) {

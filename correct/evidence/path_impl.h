@@ -32,6 +32,8 @@ struct piece {
 	int32_t scope; /* -1 = not a path in the scope's graph */
 	uint32_t edge0, n_edges;
 	uint32_t n_insn; /* of the blocks entered */
+	uint32_t
+	        n_branches; /* of the kind that was sampled (recording.branch_kind), one that comes back from other code not counted */
 };
 
 struct stack {
@@ -154,6 +156,10 @@ void path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, fl
 void path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out);
 /* What the weights of stacks with cycles come to: instructions a cycle, to sd (eq. 10). */
 void path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, double *pace, double *sd);
+
+/* Where branches were sampled: instructions a branch, to sd, by records that stand for as many branches each. */
+void path_pace_by_branches(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
+                           double *sd);
 
 /* ... or by its stack's newest branch (eq. 12): how many rounds, each of which goes back by about half a stack, and from which weights. */
 struct path_back {

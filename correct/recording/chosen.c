@@ -152,6 +152,16 @@ static int find_other(const struct pd_reader *r, int but, int nor)
 	return first;
 }
 
+/* MIX_TAKEN or MIX_BRANCH where samples of these, and of no cycles or instructions, have branch records; else MIX_NONE. */
+static int find_branch_kind(const struct recording *r)
+{
+	int kind = r->cyc_is_other && has_stacks(pd_event(r->reader, (size_t)r->cyc_event))
+	                   ? kind_of(r->reader, (size_t)r->cyc_event)
+	                   : MIX_NONE;
+
+	return kind == MIX_TAKEN || kind == MIX_BRANCH ? kind : MIX_NONE;
+}
+
 /* Branch records tell the shares of a region, as bursts do. */
 static bool tells_shares(const struct recording *r)
 {
@@ -182,6 +192,7 @@ static void choose_wanted(struct recording *r)
 	r->insn_event = r->cyc_event = r->burst_event = -1;
 	r->path_event = timed_paths_event(r->reader);
 	r->insn_counted = r->cyc_is_other = r->relative = false;
+	r->branch_kind = MIX_NONE;
 	if (kind == MIX_INSN) {
 		r->insn_event = event;
 	} else {
@@ -224,6 +235,7 @@ void chosen_set(struct recording *r)
 		r->cyc_event = find_other(r->reader, r->burst_event, r->path_event);
 		r->cyc_is_other = r->cyc_event >= 0;
 	}
+	r->branch_kind = find_branch_kind(r);
 	r->cyc_is_even = r->cyc_is_other && is_clock(pd_event(r->reader, (size_t)r->cyc_event));
 	r->insn_precise = r->insn_counted ? SEEN_LATER : precision_of(r->reader, r->insn_event);
 	r->cyc_precise = precision_of(r->reader, r->cyc_event);

@@ -109,6 +109,8 @@ struct recording {
 	enum recording_precision insn_precise, cyc_precise;
 	bool cyc_is_even;  /* that event comes evenly in time, as cycles do: another clock's */
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
+	/* That event is branches, or those taken, and has records of them, each of which stands for as many (enum mix_kind); else MIX_NONE. */
+	int branch_kind;
 	/*
 	 * Of events that are not read in groups, by the first that counts the same: what samples stand for beside their
 	 * period, for the event had no counter, or samples were lost (eq. 5); set once sums are collected.

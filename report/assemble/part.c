@@ -79,7 +79,8 @@ void assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, st
 	out->lo /= r->insn;
 	/* The draws' totals differ, a part is no more than all. */
 	out->hi = fmin(out->hi / r->insn, fmax(out->share, 1));
-	set_cpi(samples_of(a->w, cyc), cyc / r->cyc, out);
+	if (p->meta.cyc_is_time)
+		set_cpi(samples_of(a->w, cyc), cyc / r->cyc, out);
 out:
 	free(per_region);
 	free(inside);

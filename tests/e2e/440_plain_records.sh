@@ -78,6 +78,19 @@ check 'loops apart in time are recorded' status 0 "$SKIDPROF" record --pmu sim -
 check 'and compared' status 0 "$SKIDPROF" compare -i apart.data --truth apart.truth --format json
 check 'to a point' json 'd["eps_fixed"] < 0.01 and d["eps_raw"] > 0.1'
 
+# Samples of branches, of those taken above all, as AutoFDO, Propeller and llvm-profgen ask for: records are spread evenly over
+# branches, and so tell instructions, of loops apart in time too.
+for event in taken-branches taken-branches:upp branches; do
+	check "records of $event are recorded" status 0 "$SKIDPROF" record --pmu sim -q --plain -b -e $event/1009 --bursts 0 --core skylake-real -o apart.data --truth apart.truth ./apart
+	check 'and reported' status 0 "$SKIDPROF" report -i apart.data --format json
+	check 'instructions are told by the branches' json 'not d["meta"]["instructions_relative"] and d["meta"]["instructions_per_cycle"] is None and d["meta"]["instructions_per_branch"] > 5'
+	check 'compared' status 0 "$SKIDPROF" compare -i apart.data --truth apart.truth --format json
+	check 'and right to a point, within intervals, which raw counts are not' \
+		json 'd["eps_fixed"] < 0.01 and d["eps_raw"] > 0.03 and all(f["inside"] and abs(f["fixed_err"]) < 0.03 for f in d["functions"] if f["name"] in ("wide", "halves"))'
+	check 'it is said in words' status 0 "$SKIDPROF" report -i apart.data
+	check 'instructions a branch, no cycles' eval "grep -Eq 'branch records tell them, [0-9.]+ a branch in all' out && ! grep -q CPI out"
+done
+
 # Other filters: no path is made of them.  Calls alone, returns, conditional branches, the calls that are not back yet.
 # Without any record it is right or says that it is not; so it must be with these.
 plain events=cycles,instructions
