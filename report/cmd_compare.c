@@ -7,10 +7,12 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "report/assemble/assemble.h"
 #include "report/cmd.h"
 #include "report/compare.h"
 #include "report/match/place.h"
+#include "report/match/same_run.h"
 #include "report/options.h"
 #include "report/same_command.h"
 
@@ -98,6 +100,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return err < 0 ? EINVAL : 0;
 }
 
+/* Code that was sampled and that the truth never ran, such as a library's for another processor. */
+static void doubt_unseen(struct profile *p, const struct truth_join *j, bool partial)
+{
+	bool *own = mem_calloc(2 * p->n_funcs + 1, sizeof(*own)), *rolled = own + p->n_funcs;
+
+	for (size_t f = 0; f < p->n_funcs && !partial; f++) {
+		uint32_t module = p->funcs[f].module;
+		bool compared = !(module < p->n_modules && j->incomparable[module]) && !j->gap[f];
+
+		own[f] = compared && !(j->own[f] > 0);
+		rolled[f] = compared && !(j->rolled[f] > 0);
+	}
+	same_run_doubt_unseen(p, own, rolled);
+	free(own);
+}
+
 static int rows_of_insns(const struct options *o, const struct truth *t, struct compare *c)
 {
 	struct truth_join j;
@@ -110,6 +128,7 @@ static int rows_of_insns(const struct options *o, const struct truth *t, struct 
 	c->incomparable = j.incomparable;
 	c->gap = j.gap;
 	c->listed = t->partial ? j.listed : NULL;
+	doubt_unseen(c->p, &j, t->partial);
 	if (c->p->meta.relative)
 		err = compare_parts(c, j.per_insn, (double)t->total - j.another, o->rollup);
 	else if (o->by == BY_FUNCTION && !t->partial)

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
+#include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 #include "report/number.h"
@@ -66,74 +69,122 @@ int compare_funcs(struct compare *c, const double *truth_insn, bool rolled)
 	return 0;
 }
 
-/* Exact instructions and cycles: of each region, and of each function in the region that its share is of. */
-struct part_sums {
-	struct part_sum {
-		double truth, cyc;
-	} * of_region, *of_func;
+/* Exact instructions, and cycles. */
+struct part_sum {
+	double truth, cyc;
 };
 
-static const struct profile_part *part_of(const struct profile_func *f, bool rolled)
-{
-	return rolled ? &f->rolled_part : &f->part;
-}
-
-static void add_parts(const struct profile *p, const double *truth_insn, bool rolled, struct part_sums *out)
+static void add_region_sums(const struct profile *p, const double *truth_insn, struct part_sum *of_region)
 {
 	for (size_t i = 0; i < p->n_insns; i++) {
 		const struct profile_insn *insn = &p->insns[i];
-		uint32_t f = rolled ? insn->phys_func : insn->func;
 
 		if (insn->region < 0)
 			continue;
-		out->of_region[insn->region].truth += truth_insn[i];
-		out->of_region[insn->region].cyc += insn->count.cyc;
-		if (f >= p->n_funcs || part_of(&p->funcs[f], rolled)->region != insn->region)
-			continue;
-		out->of_func[f].truth += truth_insn[i];
-		out->of_func[f].cyc += insn->count.cyc;
+		of_region[insn->region].truth += truth_insn[i];
+		of_region[insn->region].cyc += insn->count.cyc;
 	}
 }
 
-static void add_part_row(struct compare *c, const struct profile_func *f, bool rolled,
-                         const struct part_sum *own, const struct part_sum *region)
+/* Shares of it can be compared. */
+static bool has_shares(const struct compare *c, int32_t region, const struct part_sum *of_region)
 {
-	const struct profile_part *part = part_of(f, rolled);
-	const struct profile_count count = { .raw_insn = own->cyc / region->cyc * region->truth,
-		                             .insn = part->share * region->truth,
-		                             .lo = part->lo * region->truth,
-		                             .hi = part->hi * region->truth };
-	size_t n = c->n;
+	return region >= 0 && of_region[region].truth > 0 && of_region[region].cyc > 0 &&
+	       c->p->regions[region].insn > 0;
+}
 
-	add_row(c, f->name, own->truth, &count, rolled ? f->rolled_status : f->status);
-	if (c->n > n)
-		c->rows[n].full = f->full;
+/*
+ * One function's insns[n], each in a region: shares of regions, times what the truth has of these.  A report's status is of the
+ * region where most of it ran: here further ones count, too.
+ */
+static void add_part_row(struct compare *c, const struct profile_func *f, bool rolled, const uint32_t *insns,
+                         size_t n, const double *truth_insn, const struct part_sum *of_region)
+{
+	const struct profile *p = c->p;
+	struct profile_count count = { 0 };
+	double *weights = mem_calloc(n + 1, sizeof(*weights)), truth = 0, most = 0, unreliable = 0;
+	uint8_t status = rolled ? f->rolled_status : f->status;
+	size_t had = c->n;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_insn *insn = &p->insns[insns[i]];
+		const struct part_sum *of = &of_region[insn->region];
+
+		weights[i] = of->truth / p->regions[insn->region].insn;
+		truth += truth_insn[insns[i]];
+		most += i && insn->region == p->insns[insns[i - 1]].region ? 0 : of->truth;
+		count.raw_insn += insn->count.cyc / of->cyc * of->truth;
+		if (p->regions[insn->region].status == PROFILE_UNRELIABLE)
+			unreliable += weights[i] * insn->count.insn;
+	}
+	profile_weighted_interval(p, insns, weights, n, &count.insn, &count.lo, &count.hi);
+	free(weights);
+	/* Totals of draws differ, a share is no more than all; and what is in doubt is taken off. */
+	if (isfinite(count.hi)) {
+		count.lo = fmax(count.lo, 0);
+		count.hi = fmin(count.hi, fmax(count.insn, most));
+	}
+	if (unreliable > reason_limit_in_unreliable * count.insn)
+		status = PROFILE_UNRELIABLE;
+	add_row(c, f->name, truth, &count, profile_judge(status, &count));
+	if (c->n > had)
+		c->rows[had].full = f->full;
+}
+
+/* Of functions, own or physical ones. */
+struct by_func {
+	const struct compare *c;
+	bool rolled;
+};
+
+static uint32_t func_of(const struct compare *c, uint32_t insn, bool rolled)
+{
+	return rolled ? c->p->insns[insn].phys_func : c->p->insns[insn].func;
+}
+
+/* Each function's by region. */
+static int order_by_func(const void *a, const void *b, void *arg)
+{
+	const struct by_func *by = arg;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	int32_t r = by->c->p->insns[i].region, s = by->c->p->insns[j].region;
+	int order = order_pairs(func_of(by->c, i, by->rolled), (uint32_t)r, func_of(by->c, j, by->rolled),
+	                        (uint32_t)s);
+
+	return order ? order : (i > j) - (i < j);
 }
 
 int compare_parts(struct compare *c, const double *truth_insn, double total, bool rolled)
 {
 	const struct profile *p = c->p;
-	struct part_sums sums = { calloc(p->n_regions + 1, sizeof(*sums.of_region)),
-		                  calloc(p->n_funcs + 1, sizeof(*sums.of_func)) };
-	int err = sums.of_region && sums.of_func ? rows_alloc(c, p->n_funcs)
-	                                         : sp_fail(SP_ENOMEM, "out of memory");
+	struct part_sum *of_region = mem_calloc(p->n_regions + 1, sizeof(*of_region));
+	uint32_t *insns = mem_calloc(p->n_insns + 1, sizeof(*insns));
 	double inside = 0;
+	size_t n = 0;
+	int err = rows_alloc(c, p->n_funcs);
 
-	if (err == 0)
-		add_parts(p, truth_insn, rolled, &sums);
-	for (size_t i = 0; err == 0 && i < p->n_funcs; i++) {
-		int32_t region = part_of(&p->funcs[i], rolled)->region;
+	add_region_sums(p, truth_insn, of_region);
+	for (size_t i = 0; err == 0 && i < p->n_insns; i++) {
+		uint32_t f = func_of(c, (uint32_t)i, rolled);
 
-		if (region >= 0 && !incomparable(c, p->funcs[i].module) && !(c->gap && c->gap[i]) &&
-		    sums.of_region[region].truth > 0 && sums.of_region[region].cyc > 0)
-			add_part_row(c, &p->funcs[i], rolled, &sums.of_func[i], &sums.of_region[region]);
+		if (f < p->n_funcs && has_shares(c, p->insns[i].region, of_region) &&
+		    !incomparable(c, p->funcs[f].module) && !(c->gap && c->gap[f]))
+			insns[n++] = (uint32_t)i;
+	}
+	qsort_r(insns, n, sizeof(*insns), order_by_func, &(struct by_func){ c, rolled });
+	for (size_t i = 0, end; i < n; i = end) {
+		uint32_t f = func_of(c, insns[i], rolled);
+
+		for (end = i + 1; end < n && func_of(c, insns[end], rolled) == f;)
+			end++;
+		add_part_row(c, &p->funcs[f], rolled, insns + i, end - i, truth_insn, of_region);
 	}
 	for (size_t i = 0; i < c->n; i++)
 		inside += c->rows[i].truth;
 	c->parts = true;
 	c->outside = total > 0 ? fmax(1 - inside / total, 0) : NAN;
-	free(sums.of_region);
-	free(sums.of_func);
+	free(of_region);
+	free(insns);
 	return err;
 }
 
@@ -235,26 +286,6 @@ static int add_unit(struct compare *c, const uint32_t *insns, size_t n, const ch
 	for (size_t i = 0; i < n; i++)
 		truth += truth_insn[insns[i]];
 	return add_counted(c, insns, n, name, truth);
-}
-
-static uint32_t func_of(const struct compare *c, uint32_t insn, bool rolled)
-{
-	return rolled ? c->p->insns[insn].phys_func : c->p->insns[insn].func;
-}
-
-/* Of functions, own or physical ones. */
-struct by_func {
-	const struct compare *c;
-	bool rolled;
-};
-
-static int order_by_func(const void *a, const void *b, void *arg)
-{
-	const struct by_func *by = arg;
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	uint32_t x = func_of(by->c, i, by->rolled), y = func_of(by->c, j, by->rolled);
-
-	return x != y ? (x > y) - (x < y) : (i > j) - (i < j);
 }
 
 static size_t unit_end(const struct compare *c, const uint32_t *insns, size_t i, size_t n, bool rolled)

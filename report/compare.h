@@ -40,8 +40,8 @@ struct compare {
 int compare_funcs(struct compare *c, const double *truth_insn, bool rolled);
 
 /*
- * Where bursts tell shares of regions only: each function's share of its region, by exact counts, by time (raw) and by the
- * bursts, times the region's exact instructions, so that errors are weighed as those of counts are.
+ * Where bursts tell shares of regions only: each function's shares of its regions, by exact counts, by time (raw) and by the
+ * bursts, times each region's exact instructions, so that errors are weighed as those of counts are.
  */
 int compare_parts(struct compare *c, const double *truth_insn, double total, bool rolled);
 

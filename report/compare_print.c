@@ -210,7 +210,7 @@ static int print_rows(struct table *t, const struct compare *c, size_t *limit, c
 static int print_text(const struct compare *c, size_t limit, const struct term *term)
 {
 	struct table t = table_of(c);
-	char path[512], creator[200], total[NUMBER_MAX], things[NUMBER_MAX];
+	char path[1536], creator[200], total[NUMBER_MAX], things[NUMBER_MAX];
 	bool left_out = false;
 	size_t shown = limit;
 	int err;
@@ -231,11 +231,10 @@ static int print_text(const struct compare *c, size_t limit, const struct term *
 	if (c->parts) {
 		number_percent(c->outside, 0, total);
 		fprintf(term->f,
-		        "# compared are shares of a region's instructions, times what the truth has of it; "
+		        "# compared are shares of regions' instructions, times what the truth has of each; "
 		        "RAW "
-		        "has them by time.\n# %s of the truth's instructions are in no region, or in another "
-		        "of a function than that "
-		        "of its row, and left out\n",
+		        "has them by time.\n# %s of the truth's instructions are in no region, and left "
+		        "out\n",
 		        total);
 	}
 	if (c->moves_plt)

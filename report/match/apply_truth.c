@@ -25,9 +25,6 @@ static const double max_off = 0.03, max_intervals = 3;
 /* Shares smaller than this, of a region or of a region in all, are too few samples to argue with. */
 static const double min_share = 0.02;
 
-/* Of all cycles, in code that the truth never saw, past which the two are not the same run. */
-static const double max_unseen = 0.01;
-
 /* Instructions of a function in one region, by the truth and by this profile. */
 struct share {
 	double truth, ours;
@@ -192,56 +189,20 @@ static void put(struct profile *p, struct truth_join *j)
 	}
 }
 
-/* How many samples a count stands for: those of cycles, where there are some. */
-static double samples_of(const struct profile *p, const struct profile_count *c)
-{
-	bool cyc = p->meta.cyc_event >= 0;
-	int i = cyc ? p->meta.cyc_event : p->meta.insn_event;
-	const struct profile_event *e = i >= 0 && (size_t)i < p->meta.n_events ? &p->meta.events[i] : NULL;
-	double n = cyc ? c->raw_cyc / p->meta.cyc_per_event : c->raw_insn;
-
-	return e && e->n_samples ? n / profile_mean_period(e) : 0;
-}
-
-/* Is that a count of none of what was sampled? */
-static bool contradicts(const struct profile *p, const struct profile_count *c, uint8_t evidence)
-{
-	return evidence == PROFILE_BY_TRUTH && !(c->insn > 0) && samples_of(p, c) > profile_fewest_samples;
-}
-
 /* What has samples ran: a count of none is of another run, and so are the function's other numbers. */
-static int doubt_unseen(struct profile *p)
+static void doubt_unseen(struct profile *p)
 {
-	const struct profile_func *most = NULL;
-	double all = 0, unseen = 0;
-	char why[600];
+	bool *own = mem_calloc(2 * p->n_funcs + 1, sizeof(*own)), *rolled = own + p->n_funcs;
 
 	for (size_t f = 0; f < p->n_funcs; f++) {
-		struct profile_func *func = &p->funcs[f];
+		const struct profile_func *func = &p->funcs[f];
 
-		all += func->rolled.raw_cyc;
-		if (contradicts(p, &func->count, func->evidence)) {
-			func->status = reason_status_other_run;
-			func->why = reason_text_other_run;
-		}
-		if (!contradicts(p, &func->rolled, func->rolled_evidence))
-			continue;
-		func->rolled_status = reason_status_other_run;
-		func->rolled_why = reason_text_other_run;
-		unseen += func->rolled.raw_cyc;
-		if (!most || func->rolled.raw_cyc > most->rolled.raw_cyc)
-			most = func;
+		own[f] = func->evidence == PROFILE_BY_TRUTH && !(func->count.insn > 0);
+		rolled[f] = func->rolled_evidence == PROFILE_BY_TRUTH && !(func->rolled.insn > 0);
 	}
-	for (size_t i = 0; i < p->n_insns; i++)
-		if (p->insns[i].func < p->n_funcs && p->funcs[p->insns[i].func].why == reason_text_other_run)
-			p->insns[i].status = PROFILE_UNRELIABLE;
 	/* Shares of regions are off because of it: this says more than judge(). */
-	if (!most || !(unseen > max_unseen * all))
-		return 0;
-	snprintf(why, sizeof(why), "%.100s has %.1f%% of the cycles: %s", most->name,
-	         100 * most->rolled.raw_cyc / all, reason_text_other_run);
-	p->meta.truth_why = profile_string(p, why);
-	return 0;
+	same_run_doubt_unseen(p, own, rolled);
+	free(own);
 }
 
 static int apply_insns(struct profile *p, const struct truth *t, const char *path,

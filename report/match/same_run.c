@@ -5,8 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "correct/judge/reasons.h"
+
 /* Intervals of a total that timed paths tell, and standard deviations of a count of samples, past which it is no chance. */
 static const double max_intervals = 3;
+
+/* Of all cycles, in code that the truth never saw, past which the two are not the same run. */
+static const double max_unseen = 0.01;
 
 /* Of all cycles, that instructions need which were counted where no time was sampled. */
 static const double max_without_time = 0.05;
@@ -107,4 +112,47 @@ void same_run_doubt(struct profile *p)
 	}
 	if (without_time(p) > max_without_time * cyc)
 		doubt(p, "the truth has instructions where hardly any time was sampled: another input");
+}
+
+/* Is it seen in more samples than are chance?  Of cycles, where there are some. */
+static bool is_seen(const struct profile *p, const struct profile_count *c)
+{
+	bool cyc = p->meta.cyc_event >= 0;
+	int i = cyc ? p->meta.cyc_event : p->meta.insn_event;
+	const struct profile_event *e = i >= 0 && (size_t)i < p->meta.n_events ? &p->meta.events[i] : NULL;
+	double n = cyc ? c->raw_cyc / p->meta.cyc_per_event : c->raw_insn;
+
+	return e && e->n_samples && n / profile_mean_period(e) > profile_fewest_samples;
+}
+
+void same_run_doubt_unseen(struct profile *p, const bool *own, const bool *rolled)
+{
+	const struct profile_func *most = NULL;
+	double all = 0, unseen = 0;
+	char why[600];
+
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		struct profile_func *func = &p->funcs[f];
+
+		all += func->rolled.raw_cyc;
+		if (own[f] && is_seen(p, &func->count)) {
+			func->status = reason_status_other_run;
+			func->why = reason_text_other_run;
+		}
+		if (!rolled[f] || !is_seen(p, &func->rolled))
+			continue;
+		func->rolled_status = reason_status_other_run;
+		func->rolled_why = reason_text_other_run;
+		unseen += func->rolled.raw_cyc;
+		if (!most || func->rolled.raw_cyc > most->rolled.raw_cyc)
+			most = func;
+	}
+	for (size_t i = 0; i < p->n_insns; i++)
+		if (p->insns[i].func < p->n_funcs && p->funcs[p->insns[i].func].why == reason_text_other_run)
+			p->insns[i].status = PROFILE_UNRELIABLE;
+	if (!most || !(unseen > max_unseen * all))
+		return;
+	snprintf(why, sizeof(why), "%.100s has %.1f%% of the cycles: %s", most->name,
+	         100 * most->rolled.raw_cyc / all, reason_text_other_run);
+	doubt(p, why);
 }

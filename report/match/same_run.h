@@ -14,4 +14,10 @@ static const double same_run_most_off = 0.1;
  */
 void same_run_doubt(struct profile *p);
 
+/*
+ * own[f], rolled[f], [p->n_funcs]: exact counts say that the function, or the physical one, never ran.  Those that have samples
+ * nevertheless are unreliable; sets meta.truth_why where they have more than a hundredth of the cycles.
+ */
+void same_run_doubt_unseen(struct profile *p, const bool *own, const bool *rolled);
+
 #endif

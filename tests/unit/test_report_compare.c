@@ -224,8 +224,8 @@ static void lines_and_instructions_are_compared_too(void **state)
 }
 
 /*
- * No instructions were counted.  The region's time is dot's to 1,000,000 of 2,900,000, bursts say 60% of its instructions; by the
- * truth these are 1,210,000 and 690,000.  setup, of 100,000, is in no region.
+ * No instructions were counted.  The region's time is dot's to 1,000,000 of 2,900,000, bursts say 1,200,000 to 1,220,000 of its
+ * 1,900,000 instructions; by the truth these are 1,210,000 and 690,000.  setup, of 100,000, is in no region.
  */
 static void shares_of_regions_are_compared_where_nothing_was_counted(void **state)
 {
@@ -237,26 +237,65 @@ static void shares_of_regions_are_compared_where_nothing_was_counted(void **stat
 	(void)state;
 	p->meta.insn_event = -1;
 	p->meta.relative = true;
-	p->funcs[0].part = (struct profile_part){ .share = 0.6, .lo = 0.59, .hi = 0.61 };
-	p->funcs[1].part = (struct profile_part){ .share = 0.4, .lo = 0.39, .hi = 0.41 };
-	p->funcs[2].part = (struct profile_part){ .region = -1, .share = NAN, .lo = NAN, .hi = NAN };
 	assert_int_equal(compare_parts(&c, truth, 2000000, false), 0);
 	compare_finish(&c);
 	assert_int_equal(c.n, 2);
 	assert_float_equal(row_named(&c, "dot(int, int)")->truth, 1210000, 1e-6);
 	assert_float_equal(row_named(&c, "dot(int, int)")->raw, 1900000.0 * 10 / 29, 1e-6);
-	assert_float_equal(row_named(&c, "dot(int, int)")->fixed, 1140000, 1e-6);
-	assert_float_equal(row_named(&c, "main")->lo, 741000, 1e-6);
-	/* 690,000 is 36.3%, below 39%: neither holds. */
-	assert_int_equal(c.score.n_inside, 0);
+	assert_float_equal(row_named(&c, "dot(int, int)")->fixed, 1210000, 1e-6);
+	assert_float_equal(row_named(&c, "main")->lo, 690500, 1e-6);
+	/* Draws of main are of 690,000 and 700,000. */
+	assert_int_equal(c.score.n_inside, 1);
 	assert_float_equal(c.outside, 0.05, 1e-12);
 	text = compare_text(&c, REPORT_TEXT, 0);
-	assert_non_null(
-	        strstr(text,
-	               "# 5.00% of the truth's instructions are in no region, or in another of a function "
-	               "than that of its row, and left out\n"));
+	assert_non_null(strstr(text, "# 5.00% of the truth's instructions are in no region, and left out\n"));
 	assert_null(strstr(text, "SHARE is of the time"));
 	free(text);
+	compare_fini(&c);
+	profile_free(p);
+}
+
+/*
+ * A second region, of which bursts say 90 and 110 of 100, has 3,000,000 by the truth, and is dot's.  It adds to dot's first; it is unreliable,
+ * and has more than a twentieth of dot.
+ */
+static void a_function_of_several_regions_has_their_sum(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .min_share = 0.01, .truth = "t", .creator = "me" };
+	const double truth[] = { 605000, 605000, 690000, 3000000 };
+	const struct score_row *dot;
+
+	(void)state;
+	p->meta.insn_event = -1;
+	p->meta.relative = true;
+	p->regions = realloc(p->regions, 2 * sizeof(*p->regions));
+	p->regions[1] = (struct profile_region){ .name = "setup",
+		                                 .insn = 100,
+		                                 .cyc = 2018,
+		                                 .n_blocks = 1,
+		                                 .n_draws = 2,
+		                                 .status = PROFILE_UNRELIABLE,
+		                                 .why = "" };
+	p->regions[1].draws = calloc(2, sizeof(float));
+	p->regions[1].draws[0] = 90;
+	p->regions[1].draws[1] = 110;
+	p->n_regions = 2;
+	p->insns[3].func = 0;
+	p->insns[3].region = 1;
+	p->insns[3].block = 0;
+	p->insns[3].count = (struct profile_count){ .insn = 100, .cyc = 2018 };
+	assert_int_equal(compare_parts(&c, truth, 4900000, false), 0);
+	compare_finish(&c);
+	dot = row_named(&c, "dot(int, int)");
+	assert_float_equal(dot->truth, 1210000 + 3000000, 1e-6);
+	assert_float_equal(dot->fixed, 1210000 + 3000000, 1e-6);
+	assert_float_equal(dot->raw, 1900000.0 * 10 / 29 + 3000000, 1e-6);
+	assert_true(dot->lo >= 1200000 + 2700000 && dot->lo < dot->fixed);
+	/* Of the second region no draw has more than all. */
+	assert_true(dot->hi > dot->fixed && dot->hi <= 1220000 + 3300000);
+	assert_int_equal(dot->status, PROFILE_UNRELIABLE);
+	assert_float_equal(c.outside, 0, 1e-12);
 	compare_fini(&c);
 	profile_free(p);
 }
@@ -300,6 +339,7 @@ int main(void)
 		cmocka_unit_test(functions_of_one_name_are_one_row_for_a_truth_by_name),
 		cmocka_unit_test(lines_and_instructions_are_compared_too),
 		cmocka_unit_test(shares_of_regions_are_compared_where_nothing_was_counted),
+		cmocka_unit_test(a_function_of_several_regions_has_their_sum),
 		cmocka_unit_test(the_text_ends_with_the_score),
 	};
 
