@@ -234,9 +234,11 @@ static void finish(const struct profile *p, const struct report_opts *o, struct 
 	out->table = (struct table){ .n_rows = n, .have = report_have(p, o), .cell = cell, .view = out };
 }
 
-/* A number of a status is no better than its own interval. */
-static uint8_t judge(uint8_t status, double n, double lo, double hi)
+/* A number of a status is no better than its own interval, nor where some came from where no burst saw it. */
+static uint8_t judge(uint8_t status, const struct profile_spread *seen, double n, double lo, double hi)
 {
+	if (seen->unseen && status < PROFILE_WEAK)
+		status = PROFILE_WEAK;
 	return profile_judge(status, &(struct profile_count){ .insn = n, .lo = lo, .hi = hi });
 }
 
@@ -265,9 +267,10 @@ int view_calls(const struct profile *p, const struct report_opts *o, struct view
 		rows[n].name = f->name;
 		rows[n].full = report_name(f);
 		rows[n].module = f->module;
-		rows[n].status = judge(o->rollup ? f->rolled_status : f->status, c->n, c->lo, c->hi);
 		rows[n].status =
-		        judge(rows[n].status, rows[n].rate->insn, rows[n].rate->lo, rows[n].rate->hi);
+		        judge(o->rollup ? f->rolled_status : f->status, &c->seen, c->n, c->lo, c->hi);
+		rows[n].status = judge(rows[n].status, &c->seen, rows[n].rate->insn, rows[n].rate->lo,
+		                       rows[n].rate->hi);
 		n++;
 	}
 	if (!n_match && o->function) {
@@ -330,9 +333,10 @@ static struct row trips_row(const struct profile *p, const struct profile_trips 
 		         .trips = t,
 		         .insn = insn,
 		         .module = b->module,
-		         .status = isnan(t->mean) ? judge(p->insns[b->insn].status, t->iterations,
+		         .status = isnan(t->mean) ? judge(p->insns[b->insn].status, &t->seen, t->iterations,
 		                                          t->iterations_lo, t->iterations_hi)
-		                                  : judge(p->insns[b->insn].status, t->mean, t->lo, t->hi) };
+		                                  : judge(p->insns[b->insn].status, &t->seen, t->mean, t->lo,
+		                                          t->hi) };
 	char place[PLACE_MAX];
 
 	for (uint32_t i = t->block0; i < t->block0 + t->n_in; i++)

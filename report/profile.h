@@ -62,6 +62,16 @@ struct profile_rate {
 };
 
 /*
+ * Where instructions were not counted: trips of a loop, or instructions a call of a function, as the bursts that saw it have them.
+ * mean 0: no burst saw one begin.
+ */
+struct profile_spread {
+	double mean, lo, hi; /* an interval of 90%: of which moments were seen, and of how fast each was */
+	double outside;      /* of the function's calls, the share that came from outside of its region */
+	bool unseen;         /* samples show a caller outside of its region, and no burst saw it call */
+};
+
+/*
  * How often a physical function was called, or jumped to as the last act of another; NAN where nothing tells: it is
  * inlined only, or its entry is in no region.
  */
@@ -70,6 +80,7 @@ struct profile_calls {
 	struct profile_rate own,
 	        rolled;          /* without and with what is inlined into it; callees are not in either */
 	uint32_t term0, n_terms; /* profile->terms: how n is summed up; 0 terms = not known */
+	struct profile_spread seen;
 };
 
 struct profile_func {
@@ -137,7 +148,9 @@ struct profile_trips {
 	double entries; /* NAN where nothing tells them: an outermost loop is entered too seldom */
 	double mean, lo, hi;
 	uint32_t term0, n_terms; /* of entries */
-	bool hardly_seen;        /* so few stacks went into it or out of it that they don't tell entries */
+	bool hardly_seen;        /* so few bursts went into it or out of it that they don't tell entries */
+	bool counted;            /* the code itself tells how often it turns (eq. 8) */
+	struct profile_spread seen;
 };
 
 struct profile_module {
@@ -152,7 +165,8 @@ struct profile_mapped {
 };
 
 struct profile_region {
-	const char *name; /* "dot (kernel.c:17)": the function and line of its header */
+	const char *
+	        name; /* "dot (kernel.c:17)": the function and line of its header, of several the first one */
 	uint32_t module;
 	uint64_t vaddr;                             /* header */
 	uint32_t n_blocks, n_edges, n_free, n_rank; /* free flows; how many of them equations settle */

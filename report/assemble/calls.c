@@ -153,26 +153,46 @@ static double insns_in(const struct profile *p, const struct profile_trips *t)
 	return sum;
 }
 
-/* Does something else than stacks tell trips: exact counts, or the code itself (eq. 8)? */
-static bool is_bounded(const struct profile *p, uint32_t block)
+/*
+ * A mean with its interval, of the flow: the interval is no narrower than bursts say.  Where some came from outside of the region these tell
+ * the mean, too, for the flow has no calls from there.
+ */
+static void widen(const struct profile_spread *seen, bool with_mean, double *mean, double *lo, double *hi)
 {
-	uint32_t at = p->blocks[block].insn;
+	double scale;
 
-	return p->meta.truth || (at != UINT32_MAX && p->insns[at].region >= 0 &&
-	                         p->regions[p->insns[at].region].evidence & PROFILE_BY_TRIPS);
+	if (!(seen->mean > 0) || isnan(*mean))
+		return;
+	if (with_mean)
+		*lo = *hi = *mean = seen->mean;
+	scale = *mean / seen->mean;
+	*lo = fmin(*lo, scale * seen->lo);
+	*hi = fmax(*hi, scale * seen->hi);
+}
+
+/* Does the code itself tell trips (eq. 8), and the flow hold to that?  Of a loop too long for the equation it does not. */
+static bool is_bounded(const struct profile *p, const struct profile_trips *t)
+{
+	uint32_t at = p->blocks[t->header].insn;
+
+	return t->counted && at != UINT32_MAX && p->insns[at].region >= 0 &&
+	       p->regions[p->insns[at].region].evidence & PROFILE_BY_TRIPS;
 }
 
 static void count_trips(const struct profile *p, struct profile_trips *t)
 {
+	const bool bounded = is_bounded(p, t);
 	const struct profile_term header = { t->header, 1 };
 	struct profile_range iterations, entries = unknown, trips = unknown;
-	bool told = t->n_terms && (!t->hardly_seen || is_bounded(p, t->header)) &&
+	bool told = t->n_terms && (p->meta.truth || !t->hardly_seen || bounded) &&
 	            is_seen(p, t->header, insns_in(p, t));
 
 	count_terms(p, &header, 1, &iterations);
 	if (told) {
 		count_terms(p, p->terms + t->term0, t->n_terms, &entries);
 		ratio_terms(p, &header, 1, p->terms + t->term0, t->n_terms, &trips);
+		if (p->meta.relative && !bounded)
+			widen(&t->seen, t->seen.outside > 0, &trips.mean, &trips.lo, &trips.hi);
 	}
 	t->iterations = p->meta.relative ? NAN : iterations.mean;
 	t->iterations_lo = p->meta.relative ? NAN : iterations.lo;
@@ -255,6 +275,18 @@ static void rate_exactly(const struct profile_count *all, double n_calls, struct
 		out->insn = out->lo = out->hi = all->insn / n_calls;
 }
 
+/* As many calls more came from outside. */
+static void widen_rate(const struct profile_spread *seen, struct profile_rate *rate)
+{
+	/* Bursts that saw no other calls tell nothing of those that the flow has. */
+	if (!(seen->outside < 1))
+		return;
+	rate->insn *= 1 - seen->outside;
+	rate->lo *= 1 - seen->outside;
+	rate->hi *= 1 - seen->outside;
+	widen(seen, false, &rate->insn, &rate->lo, &rate->hi);
+}
+
 static void count_func(const struct profile *p, struct profile_func *f, const uint32_t *insns, size_t n,
                        uint32_t *own)
 {
@@ -277,6 +309,8 @@ static void count_func(const struct profile *p, struct profile_func *f, const ui
 		rate_exactly(&f->rolled, calls.mean, &f->calls.rolled);
 	}
 	if (p->meta.relative) {
+		widen_rate(&f->calls.seen, &f->calls.own);
+		widen_rate(&f->calls.seen, &f->calls.rolled);
 		f->calls.own.cyc = f->calls.own.cyc_lo = f->calls.own.cyc_hi = NAN;
 		f->calls.rolled.cyc = f->calls.rolled.cyc_lo = f->calls.rolled.cyc_hi = NAN;
 		goto out;
@@ -309,7 +343,7 @@ void calls_count(struct profile *p)
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		struct profile_calls *c = &p->funcs[f].calls;
 
-		*c = (struct profile_calls){ NAN, NAN, NAN, no_rate, no_rate, c->term0, c->n_terms };
+		*c = (struct profile_calls){ NAN, NAN, NAN, no_rate, no_rate, c->term0, c->n_terms, c->seen };
 		if (c->n_terms && is_seen(p, p->terms[c->term0].block, p->funcs[f].rolled.insn))
 			count_func(p, &p->funcs[f], l.of + l.first[f], l.first[f + 1] - l.first[f], own);
 	}

@@ -14,10 +14,9 @@ static uint64_t last_vaddr(const struct flow_graph *g, const struct flow_block *
 }
 
 /* Code of the header's own function, not of one inlined there: the last branch back to it, as loops are named, or itself. */
-static uint64_t place_of(struct assembly *a, const struct flow_region *reg, struct module *m)
+static uint64_t place_of(struct assembly *a, const struct flow_block *head, struct module *m)
 {
 	const struct flow_graph *g = a->w->graph;
-	const struct flow_block *head = &g->blocks[reg->header];
 	struct module_inlining inlinings[MODULE_MAX_INLININGS];
 	uint64_t found = 0;
 
@@ -35,9 +34,23 @@ static uint64_t place_of(struct assembly *a, const struct flow_region *reg, stru
 	return found ? found : head->vaddr;
 }
 
-static const char *region_name(struct assembly *a, const struct flow_region *reg)
+/*
+ * Of the loops a region is made of, the one it is named after: the first of those in its file.  Which is the hottest may change from
+ * one recording to the next.
+ */
+static uint32_t first_header(const struct flow_graph *g, const struct flow_region *reg)
 {
-	const struct flow_block *head = &a->w->graph->blocks[reg->header];
+	uint32_t first = reg->header;
+
+	for (size_t i = 0; i < reg->n_headers; i++)
+		if (reg->headers[i] < first && g->blocks[reg->headers[i]].module == g->blocks[first].module)
+			first = reg->headers[i];
+	return first;
+}
+
+static const char *region_name(struct assembly *a, uint32_t header)
+{
+	const struct flow_block *head = &a->w->graph->blocks[header];
 	struct module *m = a->w->rec->modules[head->module];
 	struct module_inlining inlinings[MODULE_MAX_INLININGS];
 	size_t n = module_inlinings(m, head->vaddr, inlinings);
@@ -45,7 +58,7 @@ static const char *region_name(struct assembly *a, const struct flow_region *reg
 	char name[512];
 	unsigned line = 0;
 
-	module_line(m, place_of(a, reg, m), &file, &line);
+	module_line(m, place_of(a, head, m), &file, &line);
 	slash = file ? strrchr(file, '/') : NULL;
 	if (file && line)
 		snprintf(name, sizeof(name), "%.300s (%.100s:%u)", n ? inlinings[n - 1].name : "[unknown]",
@@ -106,15 +119,15 @@ static void fill_region(struct assembly *a, size_t r)
 {
 	const struct work *w = a->w;
 	const struct problem *prob = w->problems[r];
-	const struct flow_region *reg = &w->regions->v[r];
+	const uint32_t header = first_header(w->graph, &w->regions->v[r]);
 	struct solution *sol = &w->solutions[r];
 	struct profile_region *out = &a->p->regions[r];
 	double n_samples = samples_in(prob), iteration = iteration_cyc(prob, sol);
 
 	*out = (struct profile_region){
-		.name = region_name(a, reg),
-		.module = w->graph->blocks[reg->header].module,
-		.vaddr = w->graph->blocks[reg->header].vaddr,
+		.name = region_name(a, header),
+		.module = w->graph->blocks[header].module,
+		.vaddr = w->graph->blocks[header].vaddr,
 		.n_blocks = (uint32_t)prob->n_blocks,
 		.n_edges = (uint32_t)prob->n_edges,
 		.n_free = sol->n_free,

@@ -195,6 +195,34 @@ for r in regions.values():
 print("#", bad)
 raise SystemExit(len(truth) != 4 or bool(bad))'
 
+# A loop in a region, whose function is called by another loop, too, which takes too little time to be a region, or part of one: what
+# trips are called fixed hold those visits, too.
+cat >outside.c <<'END'
+#include <stdio.h>
+static int next[4096];
+static unsigned long visits, all;
+__attribute__((noipa)) int walk(int i, int n) { visits++; do { all++; i = next[i]; } while (--n > 0); return i; }
+__attribute__((noipa)) int prepare(int m) { int s = 0; for (int k = 0; k < m; k++) s += walk(k & 4095, 1); return s; }
+__attribute__((noipa)) int work(int m) { int s = 0; for (int k = 0; k < m; k++) s = walk(s & 4095, 12 + k % 20); return s; }
+int main(void)
+{
+	for (int i = 0; i < 4096; i++)
+		next[i] = (i * 1103 + 7) & 4095;
+	int s = prepare(30000000) + work(60000000);
+	printf("%lu %lu %d\n", all, visits, s);
+	return 0;
+}
+END
+gcc -O2 -g outside.c -o outside
+"$SKIDPROF" record -q --pmu clock -o outside.data ./outside >counted 2>/dev/null
+"$SKIDPROF" report -i outside.data --trips --format json >out 2>err
+check 'trips hold visits from outside of the region, or are not fixed' python3 -c '
+import json
+all, visits, _ = map(int, open("counted").read().split())
+rows = [r for r in json.load(open("out"))["trips"] if r["loop"].startswith("walk ") and r["trips"]]
+print("#", all / visits, rows)
+raise SystemExit(any(r["status"] == "fixed" and not r["trips_lo"] <= all / visits <= r["trips_hi"] for r in rows))'
+
 "$SKIDPROF" report -i turns.data --why fib --format json >out 2>err
 check 'where bursts cannot tell, no more of them are advised' json \
 	'not any("more bursts:" in a for w in d["why"] for r in w["regions"] if "one after another" in r["why"] for a in r["advice"])'
