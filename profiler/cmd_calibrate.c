@@ -3,6 +3,7 @@
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "profiler/base/path.h"
 #include "profiler/calibrate/calibration.h"
 #include "profiler/calibrate/matter.h"
 #include "profiler/cmd.h"
@@ -113,7 +114,11 @@ int cmd_calibrate(int argc, char **argv)
 		return matter_report(o.for_file, o.against, stdout);
 	if ((err = find_format(o.format, &format)) < 0 || (err = calibration_choose(o.only, &c)) < 0)
 		return err;
-	err = calibrate(&o, &c);
+	err = path_check_output(o.output, "-o");
+	if (err == 0)
+		err = path_check_output(o.html, "--html");
+	if (err == 0)
+		err = calibrate(&o, &c);
 	if (err == 0 && o.output)
 		err = calibration_write_core(&c, o.output);
 	if (err == 0 && o.html)

@@ -8,6 +8,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/path.h"
 #include "profiler/cmd.h"
 #include "profiler/record.h"
 
@@ -428,7 +429,7 @@ int cmd_record(int argc, char **argv)
 		o.record.branch_filter = PERF_SAMPLE_BRANCH_CALL_STACK;
 	}
 	if (err == 0 && o.truth)
-		err = record_check_output(o.truth, "--truth");
+		err = path_check_output(o.truth, "--truth");
 	if (err < 0)
 		return err;
 	err = record_run(&o.record, &counts, &status);

@@ -31,22 +31,6 @@ void record_counts_fini(struct record_counts *c)
 	memset(c, 0, sizeof(*c));
 }
 
-int record_check_output(const char *path, const char *option)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
-	struct stat st;
-
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return sp_fail(SP_EIO, "%s: is a folder; name a file with %s", path, option);
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return access(path, W_OK) < 0 ? sp_fail_errno("%s", path) : 0;
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	if (access(folder, W_OK | X_OK) < 0)
-		return sp_fail_errno("%s: cannot be written; choose another place with %s", path, option);
-	return 0;
-}
-
 static const struct pmu_ops *pick_auto(const struct record_opts *opts)
 {
 	for (size_t i = 0; sources[i]; i++)

@@ -120,13 +120,6 @@ int record_plan(const struct record_opts *opts, struct record_plan *out);
 int record_list_events(const char *part);
 
 /*
- * Can a file be written at path?  Asked before a program runs that may run long.
- * option  the one that names it, for messages: "-o".
- * 0 or -SP_EIO, worded.
- */
-int record_check_output(const char *path, const char *option);
-
-/*
  * What turns exact counts into a truth file.  main() sets it, because that
  * code needs binaries and debug information, which recording must not.
  */

@@ -12,6 +12,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/path.h"
 #include "report/assemble/assemble.h"
 #include "report/cmd.h"
 #include "report/diff.h"
@@ -409,7 +410,9 @@ int cmd_diff(int argc, char **argv)
 	o.input.correct.texts = o.lines || o.html;
 	d.rollup = o.rollup;
 	d.min_share = o.min_share;
-	err = load_side(&o, 0, &d.a);
+	err = path_check_output(o.html, "--html");
+	if (err == 0)
+		err = load_side(&o, 0, &d.a);
 	if (err == 0)
 		err = load_side(&o, 1, &d.b);
 	if (err == 0)

@@ -4,6 +4,7 @@
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "profiler/base/path.h"
 #include "profiler/base/vec.h"
 #include "report/cmd.h"
 #include "report/lift/html.h"
@@ -156,6 +157,8 @@ int cmd_lift(int argc, char **argv)
 	o.lift.n_kernels = o.kernels.n;
 	o.lift.tools = o.tools.v;
 	o.lift.n_tools = o.tools.n;
+	if (err == 0)
+		err = path_check_output(o.html, "--html");
 	if (err == 0)
 		err = lift_run(&o.lift, &l);
 	if (err == 0 && o.html)

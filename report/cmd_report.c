@@ -7,6 +7,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/path.h"
 #include "report/assemble/assemble.h"
 #include "report/cmd.h"
 #include "report/html.h"
@@ -416,7 +417,9 @@ int cmd_report(int argc, char **argv)
 		               "--truth counts whole runs: not with --comm, --pid, --tid, --time or --event");
 	if (o.by_core)
 		return report_by_core(&o);
-	err = assemble_profile(&o.input.correct, &p);
+	err = path_check_output(o.html, "--html");
+	if (err == 0)
+		err = assemble_profile(&o.input.correct, &p);
 	if (err == 0 && o.truth)
 		err = apply_truth(&o, p);
 	if (err == 0 && p->meta.truth_rolled)

@@ -1,12 +1,13 @@
 #!/bin/bash
-# Run tests: run.sh BUILD [unit|cases|e2e|guest|stress|san|fuzz|lint ...]; all of them without names.
+# Run tests: run.sh BUILD [unit|cases|guest|e2e|stress|san|fuzz|lint ...]; all of them without names.
 # As many run at once as there are processors, but for those that use all of them by themselves.
 # Every test speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"), or is a script
 # whose exit status is its result, 77 meaning skipped.  Closes with "N passed, N failed".
 set -u
 B=$1
 shift
-[ $# -gt 0 ] || set -- build unit cases e2e guest stress lint san fuzz
+# The guest takes longest, and one processor: it runs beside all others.
+[ $# -gt 0 ] || set -- build unit cases guest e2e stress lint san fuzz
 passed=0 failed=0 skipped=0
 export SKIDPROF=$PWD/$B/skidprof BUILD=$PWD/$B TOP=$PWD
 # Extra inputs, used where they are there: never needed.

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profiler/base/err.h"
@@ -46,4 +47,22 @@ int path_find(const char *name, char *out, size_t size)
 	               "%s: not found beside %s nor in ../lib/skidprof or "
 	               "../share/skidprof; run 'make' or reinstall skidprof",
 	               name, exe);
+}
+
+int path_check_output(const char *path, const char *option)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	char folder[PATH_MAX];
+	struct stat st;
+
+	if (!path || strcmp(path, "-") == 0)
+		return 0;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return sp_fail(SP_EIO, "%s: is a folder; name a file with %s", path, option);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return access(path, W_OK) < 0 ? sp_fail_errno("%s", path) : 0;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	if (access(folder, W_OK | X_OK) < 0)
+		return sp_fail_errno("%s: cannot be written; choose another place with %s", path, option);
+	return 0;
 }

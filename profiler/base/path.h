@@ -4,7 +4,8 @@
 
 /*
  * Where the program's own files are: beside the executable in a build tree,
- * under PREFIX/lib/skidprof and PREFIX/share/skidprof once installed.
+ * under PREFIX/lib/skidprof and PREFIX/share/skidprof once installed.  And
+ * where a user's may be.
  */
 #include <stddef.h>
 
@@ -15,5 +16,13 @@
  * Returns 0; -SP_ENOENT with the places that were tried.
  */
 int path_find(const char *name, char *out, size_t size);
+
+/*
+ * Can a file be written at path?  Asked before work that may take long.
+ * path    NULL: none is to be; "-": standard output.
+ * option  the one that names it, for messages: "-o".
+ * 0 or -SP_EIO, worded.
+ */
+int path_check_output(const char *path, const char *option);
 
 #endif

@@ -13,6 +13,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/path.h"
 #include "profiler/base/vec.h"
 #include "profiler/pmu/cpus.h"
 #include "profiler/pmu/elsewhere.h"
@@ -390,7 +391,7 @@ int session_run(const struct session_config *config, struct session_summary *sum
 		             .opts = config->opts,
 		             .sum = summary,
 		             .child = { .signal_fd = -1, .go_fd = -1, .error_fd = -1 } };
-	int err = strcmp(s.opts->output, "-") == 0 ? 0 : record_check_output(s.opts->output, "-o");
+	int err = path_check_output(s.opts->output, "-o");
 
 	*summary = (struct session_summary){ .n_samples = calloc(config->n_events, sizeof(uint64_t)) };
 	if (!summary->n_samples)

@@ -8,6 +8,7 @@
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/path.h"
 #include "profiler/pmu/buildid.h"
 #include "profiler/pmu/bursts.h"
 #include "profiler/pmu/elsewhere.h"
@@ -60,8 +61,7 @@ int sink_new(const struct sink_config *config, struct sink **out)
 	int err;
 
 	/* The file is opened when the program has begun; that it can be should be known before. */
-	err = config->output && strcmp(config->output, "-") != 0 ? record_check_output(config->output, "-o")
-	                                                         : 0;
+	err = path_check_output(config->output, "-o");
 	if (err < 0)
 		return err;
 	s = calloc(1, sizeof(*s));

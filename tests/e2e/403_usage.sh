@@ -114,7 +114,7 @@ p = subprocess.run([os.environ["SKIDPROF"], "report", "--raw", "-i", "two.data"]
 sys.exit(0 if p.returncode == 0 and not p.stderr else 1)'
 check 'a full disk is an error' sh -c '"$SKIDPROF" report --raw -i two.data >/dev/full 2>err; [ $? -eq 1 ] && grep -q "standard output" err'
 check 'a page in a place that is not there' status 1 "$SKIDPROF" report --html nowhere/x.html -i two.data
-check 'is named as it was given' one_line 'nowhere/x.html: cannot be written; name a file in another place'
+check 'is named as it was given' one_line 'nowhere/x.html: cannot be written; choose another place with --html: No such file or directory'
 check 'no colour in a pipe' sh -c '"$SKIDPROF" report --raw -i two.data >out && ! grep -q "$(printf "\033")" out'
 check 'colour where it is asked for' sh -c '"$SKIDPROF" report -i two.data --color always >out && grep -q "$(printf "\033")" out'
 

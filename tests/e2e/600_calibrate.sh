@@ -90,7 +90,8 @@ check 'and named' grep -qE '^fmul-latency .* MOVES$' moves
 check 'a core that is none' status 1 "$SKIDPROF" calibrate --quick --only add-latency --against /dev/null
 # Measuring everything takes more than a minute.
 check 'which is said before anything is measured' status 1 timeout 40 "$SKIDPROF" calibrate --against /dev/null
-check 'a place that can not be written' status 1 "$SKIDPROF" calibrate --quick --only add-latency -o /nowhere/x.core
+check 'a place that can not be written' status 1 timeout 40 "$SKIDPROF" calibrate -o /nowhere/x.core
+check 'nor a page' status 1 timeout 40 "$SKIDPROF" calibrate --html /nowhere/x.html
 check 'a misspelt row' status 2 "$SKIDPROF" calibrate --only imul-latencx
 check 'gets a suggestion' grep -q "did you mean 'imul-latency'?" err
 check 'a pattern of none' status 2 "$SKIDPROF" calibrate --only 'q*'
