@@ -10,6 +10,7 @@
 
 #include "profiler/base/order.h"
 
+/* Read by itself: libelf.a, which the tarball's plugin would need, can't be linked into a shared object (its error is thread-local). */
 struct file {
 	const uint8_t *base;
 	uint64_t bytes;
