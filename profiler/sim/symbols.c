@@ -10,7 +10,7 @@
 
 #include "profiler/base/order.h"
 
-/* Read by itself: libelf.a, which the tarball's plugin would need, can't be linked into a shared object (its error is thread-local). */
+/* Read by itself: the tarball's plugin would need libelf.a, which can't be linked into a shared object. */
 struct file {
 	const uint8_t *base;
 	uint64_t bytes;
