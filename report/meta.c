@@ -235,13 +235,21 @@ static void print_unsampled(const struct profile_meta *m, FILE *f)
 
 static void print_ended(const struct profile_meta *m, FILE *f)
 {
-	double share = m->insn_event < 0 ? 0 : m->events[m->insn_event].ended;
+	int event = m->insn_event < 0 ? m->cyc_event : m->insn_event;
+	double share = event < 0 ? 0 : m->events[event].ended;
 
-	if (share > 0)
+	if (share > 0 && m->insn_event < 0)
 		fprintf(f,
-		        "# short processes or threads: what each ran after its last sample is in no count: "
-		        "half a "
-		        "period each would be %.0f%% more instructions; record with a smaller period (-c)\n",
+		        "# short processes or threads: %.0f%% of their CPU time, with the kernel's, is in no "
+		        "sample, for they "
+		        "ended before their first or after their last: record with a smaller period (-c)\n",
+		        100 * share);
+	else if (share > 0)
+		fprintf(f,
+		        "# short processes or threads: what each ran before its first sample or after its "
+		        "last is in no "
+		        "count: half a period each at most would be %.0f%% more instructions; record with a "
+		        "smaller period (-c)\n",
 		        100 * share / (1 - share));
 }
 

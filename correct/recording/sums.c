@@ -10,6 +10,7 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/branches.h"
+#include "correct/recording/ended.h"
 #include "correct/recording/throttled.h"
 #include "correct/skid/dist.h"
 #include "profiler/base/mem.h"
@@ -27,6 +28,7 @@ struct last_values {
 };
 
 struct collect {
+	const struct pd_reader *reader;
 	struct pairs places, tasks;
 	struct branch_sums branches;
 	struct tasks by_task;
@@ -40,6 +42,7 @@ struct collect {
 	bool branch_records, branch_cycles, paths;
 	struct rests *rests;
 	struct throttled *throttled;
+	struct ended *ended;
 	double lost_share;
 };
 
@@ -177,6 +180,13 @@ static void add_values(struct collect *c, const struct recording *r, const struc
 	}
 }
 
+/* Whose samples threads end between. */
+static int sampled_event(const struct recording *r)
+{
+	/* Instructions that are counted only, are so with each sample of cycles. */
+	return r->insn_event >= 0 && !r->insn_counted ? r->insn_event : r->cyc_event;
+}
+
 static void add_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
 	struct collect *c = arg;
@@ -185,6 +195,8 @@ static void add_sample(void *arg, const struct recording *r, const struct pd_rec
 	if (pd_event(r->reader, (size_t)rec->event)->attr.sample_period && rec->event != r->burst_event)
 		rests_sample(c->rests, rec->tid, rec->event, rec->time_ns);
 	throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns);
+	if (rec->event == sampled_event(r))
+		ended_sample(c->ended, rec->tid, rec->time_ns);
 	c->events[rec->event].n_samples++;
 	c->events[r->as_recorded].own_sum += recording_weight(r, rec);
 	c->events[rec->event].period_sum += recording_weight(r, rec);
@@ -206,12 +218,13 @@ static bool is_read_in_group(const struct recording *r, size_t event)
 	return pd_event(r->reader, event)->attr.read_format & PERF_FORMAT_GROUP;
 }
 
-/* Counters that were stopped, and went on. */
+/* Counters that were stopped, and went on; threads that began and ended. */
 static void note_stopped(void *arg, int event, const struct pd_record *rec)
 {
 	struct collect *c = arg;
 	bool on = rec->type == PERF_RECORD_THROTTLE;
 
+	ended_record(c->ended, rec, rec->event >= 0 ? &pd_event(c->reader, (size_t)rec->event)->attr : NULL);
 	if (rec->type == PERF_RECORD_EXIT)
 		throttled_exit(c->throttled, rec->tid, rec->time_ns);
 	if (on || rec->type == PERF_RECORD_UNTHROTTLE)
@@ -343,22 +356,26 @@ static bool is_of_tasks(const struct recording *r)
 	return false;
 }
 
-/* A task's counters end with it: what it ran since its last sample is in no count, half a period in the mean. */
-static void find_ended(const struct recording *r, struct collect *c)
+/* Past 2%. */
+static void find_ended(const struct recording *r, const struct collect *c)
 {
-	/* Instructions that are counted only, are so with each sample of cycles. */
-	int sampled = r->insn_counted ? r->cyc_event : r->insn_event;
-	double tasks = (double)c->by_task.current.n, share;
+	int sampled = sampled_event(r), shown = r->insn_event >= 0 ? r->insn_event : r->cyc_event;
+	double n, share;
 
-	if (sampled < 0 || r->insn_event < 0 || !c->events[sampled].n_samples || !is_of_tasks(r))
+	if (sampled < 0 || !c->events[sampled].n_samples || !is_of_tasks(r) ||
+	    (r->insn_event < 0 && !r->cyc_is_even))
 		return;
-	share = tasks / (tasks + 2 * (double)c->events[sampled].n_samples);
-	c->events[r->insn_event].ended = share > model->little ? share : 0;
+	n = (double)c->events[sampled].n_samples;
+	share = ended_share(c->ended, (double)c->by_task.current.n, n,
+	                    r->cyc_is_even ? c->events[sampled].period_sum / n : 0);
+	c->events[shown].ended = share > model->little ? share : 0;
 }
 
 int sums_collect(struct recording *r, struct sums *out)
 {
-	struct collect c = { .rests = rests_new(), .throttled = throttled_new() };
+	struct collect c = {
+		.rests = rests_new(), .throttled = throttled_new(), .ended = ended_new(), .reader = r->reader
+	};
 	int err = recording_each_noting(r, "reading samples", add_sample, note_stopped, &c);
 	double *skid_cyc;
 
@@ -412,6 +429,7 @@ out:
 	vec_fini(&c.last);
 	rests_free(c.rests);
 	throttled_free(c.throttled);
+	ended_free(c.ended);
 	free(c.events);
 	return err;
 }

@@ -342,6 +342,19 @@ static void judge_young(const struct problem *p, struct solution *sol)
 	solution_doubt(sol, REASON_OF(young), 100 * p->young_share);
 }
 
+/* Where time is all that was sampled, what is missed of it may be of any code. */
+static void judge_ended(const struct work *w, struct solution *sol)
+{
+	double share = w->rec->relative ? w->sums.events[w->rec->cyc_event].ended : 0;
+
+	if (sol->verdict > VERDICT_WEAK)
+		return;
+	if (share > reason_limit_ended_much)
+		solution_doubt(sol, REASON_OF(ended_much), 100 * share);
+	else if (share > reason_limit_ended)
+		solution_doubt(sol, REASON_OF(ended), 100 * share);
+}
+
 /* Records whose moments lean to slow code, and nothing that holds against them: they may be further off than their scatter says. */
 static void judge_moments(const struct work *w, struct solution *sol)
 {
@@ -430,6 +443,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		judge_stacks(w, sol);
 		judge_stages(w, w->scope_problems[s], sol);
 		judge_young(w->scope_problems[s], sol);
+		judge_ended(w, sol);
 		judge_moments(w, sol);
 		judge_total(w, w->scope_problems[s], sol);
 		judge_time(w, sol);

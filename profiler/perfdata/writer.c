@@ -242,6 +242,19 @@ int pd_write_lost(struct pd_writer *w, uint64_t id, uint64_t n, uint64_t time_ns
 	return put_record(w);
 }
 
+int pd_write_read(struct pd_writer *w, uint64_t value, uint64_t enabled_ns, uint64_t running_ns,
+                  uint64_t time_ns)
+{
+	emit_begin(&w->rec, PERF_RECORD_READ, 0);
+	emit_u32(&w->rec, 0);
+	emit_u32(&w->rec, 0);
+	emit_u64(&w->rec, value);
+	emit_u64(&w->rec, enabled_ns);
+	emit_u64(&w->rec, running_ns);
+	emit_trailer(w, (struct task){ 0, 0, time_ns });
+	return put_record(w);
+}
+
 static void emit_value(struct pd_writer *w, const struct pd_value *v, uint64_t format)
 {
 	struct pd_emit *e = &w->rec;

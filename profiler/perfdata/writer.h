@@ -56,6 +56,9 @@ int pd_write_sample(struct pd_writer *w, const struct pd_record *rec);
 int pd_write_throttle(struct pd_writer *w, bool on, uint32_t pid, uint32_t tid, uint64_t id,
                       uint64_t time_ns);
 int pd_write_lost(struct pd_writer *w, uint64_t id, uint64_t n, uint64_t time_ns);
+/* What the first event, alone and with both times to read, has counted of all threads; they stand as pid 0. */
+int pd_write_read(struct pd_writer *w, uint64_t value, uint64_t enabled_ns, uint64_t running_ns,
+                  uint64_t time_ns);
 /*
  * A kernel record as the ring buffer gave it (the hardware recorder's way).  The time of a
  * sample is said beside it, since what stands where depends on its event.

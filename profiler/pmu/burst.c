@@ -480,7 +480,9 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	asked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		out->error = errno;
-		out->end = errno == ESRCH ? BURST_GONE : BURST_REFUSED;
+		/* The kernel refuses one that is ending, too. */
+		out->end =
+		        out->error == ESRCH || !is_running(tools, out, &alone) ? BURST_GONE : BURST_REFUSED;
 		timed_close(&path.timed);
 		return;
 	}

@@ -16,6 +16,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/vec.h"
+#include "profiler/pmu/finer.h"
 #include "profiler/pmu/prompt.h"
 #include "profiler/pmu/replayer.h"
 #include "profiler/pmu/stepper.h"
@@ -93,11 +94,12 @@ struct bursts {
 	gsl_rng *rng;
 	int epoll_fd;
 
-	uint64_t moment_ns;              /* of CPU time, from one moment to the next */
-	uint32_t n_told;                 /* the kernel's samples that make a moment: the last one wakes us */
-	uint32_t n_told_on[CPU_SETSIZE]; /* since a CPU's last moment */
-	double interrupt_ns;             /* what one costs here */
-	double chance;                   /* that a moment is a burst's */
+	uint64_t moment_ns; /* of CPU time, from one moment to the next */
+	/* The kernel's samples that make a moment, the last of which wakes us: of ours, and of the clock that is finer. */
+	uint32_t n_told, n_told_finer;
+	uint32_t n_told_on[2][CPU_SETSIZE]; /* since a CPU's last moment, of either */
+	double interrupt_ns;                /* what one costs here */
+	double chance;                      /* that a moment is a burst's */
 	uint64_t looked_ns;
 	uint64_t wanted_ns; /* CPU time up to which it is counted what was wanted */
 	/* The thread that the next one is of, and from among how many moments since the last one. */
@@ -227,6 +229,18 @@ static void note_process(struct bursts *b, pid_t pid)
 		return;
 }
 
+/* What a thread ran for, as PERF_RECORD_READ tells: of a process with a sample its clock tells that, too. */
+static void note_ended(struct bursts *b, const uint64_t *words)
+{
+	uint32_t task[2];
+
+	memcpy(task, &words[1], sizeof(task));
+	for (size_t i = 0; i < b->processes.n; i++)
+		if (b->processes.v[i].pid == (pid_t)task[0])
+			return;
+	b->ended_ns += words[2];
+}
+
 /* CPU time of all processes sampled; those that have ended keep what they had. */
 static uint64_t target_ns(struct bursts *b)
 {
@@ -324,13 +338,16 @@ static void choose_moments(struct bursts *b, const struct perf_event_attr *first
  * Is this the sample that woke us?  The kernel counts those in a CPU's ring, as we do.  Where tasks have rings of
  * their own each one does.
  */
-static bool is_moment(struct bursts *b, const struct tasks_source *from)
+static bool is_moment(struct bursts *b, bool fine, const struct tasks_source *from)
 {
+	uint32_t *n_told_on;
+
 	if (from->cpu < 0 || from->cpu >= CPU_SETSIZE)
 		return true;
-	if (++b->n_told_on[from->cpu] < b->n_told)
+	n_told_on = &b->n_told_on[fine][from->cpu];
+	if (++*n_told_on < (fine ? b->n_told_finer : b->n_told))
 		return false;
-	b->n_told_on[from->cpu] = 0;
+	*n_told_on = 0;
 	return true;
 }
 
@@ -348,20 +365,22 @@ static int on_begin(void *arg, struct session *s, pid_t pid)
 }
 
 /* IDENTIFIER, IP and TID are what every sample of ours begins with. */
-static int on_record(void *arg, const struct perf_event_header *rec, long event,
+static int on_record(void *arg, const struct perf_event_header *rec, long event, bool fine,
                      const struct tasks_source *from, bool *drop)
 {
 	struct bursts *b = arg;
 	uint32_t task[2];
 
+	if (rec->type == PERF_RECORD_READ)
+		note_ended(b, (const uint64_t *)rec);
 	if (event < 0)
 		return 0;
 	memcpy(task, (const char *)(rec + 1) + 2 * sizeof(uint64_t), sizeof(task));
 	note_process(b, (pid_t)task[0]);
-	if ((size_t)event != b->event)
+	if ((size_t)event != b->event && !fine)
 		return 0;
-	*drop = true;
-	if (!is_moment(b, from))
+	*drop = !fine;
+	if (!is_moment(b, fine, from))
 		return 0;
 	b->had_moments = true;
 	if (gsl_rng_uniform(b->rng) < chance(b) && gsl_rng_uniform_int(b->rng, ++b->n_since) == 0) {
@@ -620,6 +639,7 @@ static void counts_time(struct perf_event_attr *attr, uint64_t period_ns)
 	attr->sample_period = period_ns;
 	attr->freq = 0;
 	attr->precise_ip = 0;
+	attr->inherit_stat = 0;
 }
 
 /* Wakes us with each moment.  What samples carry beside the first words is not looked at. */
@@ -661,6 +681,7 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 	tells_moments(&e->attr, b->moment_ns, b->n_told);
 	/* The kernel tells moments by it; the file has what we write. */
 	b->file = *group;
+	b->n_told_finer = finer_join(group, b->moment_ns);
 	bursts_attr(&b->file.v[b->event].attr);
 	b->file.v[b->event].attr.wakeup_events = 1;
 	if (b->timed.hz > 0 && b->file.n < EVENT_GROUP_MAX) {
@@ -725,21 +746,28 @@ static void say_unreplayed(const struct bursts *b)
 		        (uintmax_t)n_all, causes);
 }
 
-void bursts_say(const struct bursts *b)
+/* Why there is none, and what helps. */
+static const char *words_for_none(const struct bursts *b)
 {
-	double cpu_ns = (double)b->ended_ns;
+	if (b->n_put_off)
+		return ": --burst-budget allowed none; record for longer, or allow more (--burst-budget=10%)";
+	if (b->n_end[BURST_GONE])
+		return ": its processes or threads had ended before they could be stopped; 'skidprof truth' "
+		       "counts what "
+		       "they run";
+	return "; record for longer";
+}
 
-	for (size_t i = 0; i < b->processes.n; i++)
-		cpu_ns += (double)b->processes.v[i].ns;
+void bursts_say(const struct bursts *b, uint64_t time_ns)
+{
+	double cpu_ns = (double)time_ns;
+
 	say_failures(b);
 	timed_paths_say(&b->timed, cpu_ns);
 	say_unreplayed(b);
 	/* Where it did not run, or might not be looked at, that it has no samples is said. */
 	if (!b->n_written && cpu_ns > 0) {
-		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns,
-		        b->n_put_off ? ": --burst-budget allowed none; record for longer, or allow more "
-		                       "(--burst-budget=10%)"
-		                     : "; record for longer");
+		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns, words_for_none(b));
 	}
 	if (!b->n_written)
 		return;

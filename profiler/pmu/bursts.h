@@ -91,8 +91,8 @@ int bursts_new(const struct record_opts *opts, struct bursts **out);
 /* Adds their event to the group, and what else the session needs to the config; all borrowed. */
 int bursts_join(struct bursts *b, struct event_group *group, struct session_config *config);
 
-/* How many there were, what they cost, and what came in between. */
-void bursts_say(const struct bursts *b);
+/* How many there were, what they cost of the time that all processes had, and what came in between. */
+void bursts_say(const struct bursts *b, uint64_t time_ns);
 
 void bursts_free(struct bursts *b);
 

@@ -277,6 +277,11 @@ static void set_sample_types(const struct record_opts *opts, struct event_group 
 	}
 	if (freq)
 		type |= PERF_SAMPLE_PERIOD;
+	/* What threads ran that have ended is told of each: finer.h. */
+	if (g->n == 1 && is_clock(&g->v[0].attr) && !opts->whole_system && !opts->tids) {
+		g->v[0].attr.inherit_stat = 1;
+		type |= PERF_SAMPLE_IDENTIFIER;
+	}
 	if (opts->whole_system || opts->cpus)
 		type |= PERF_SAMPLE_CPU;
 	for (size_t i = 0; i < g->n; i++) {

@@ -12,6 +12,7 @@
 #include "profiler/perfdata/writer.h"
 #include "profiler/pmu/bursts.h"
 #include "profiler/pmu/event_group.h"
+#include "profiler/pmu/finer.h"
 #include "profiler/pmu/period.h"
 
 static void say_source(const struct record_plan *plan)
@@ -43,10 +44,16 @@ int pmu_run_group(const struct record_opts *opts, struct event_group *group, con
 
 	if (err == 0 && bursts)
 		err = bursts_join(bursts, group, &config);
+	if (err == 0 && !bursts) {
+		config.file_events = group->v;
+		config.n_file_events = group->n;
+		finer_join(group, 0);
+		config.n_events = group->n;
+	}
 	if (err == 0)
 		err = session_run(&config, &summary, exit_status);
 	if (err == 0 && bursts)
-		bursts_say(bursts);
+		bursts_say(bursts, summary.tasks.time_ns);
 	if (err == 0)
 		session_say(&config, &summary);
 	session_summary_fini(&summary);

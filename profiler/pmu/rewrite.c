@@ -159,6 +159,9 @@ static int rewrite_sample(struct rewrite *r, const struct tasks *t, const struct
 		out->time_ns = words[r->time_at];
 	if (out->event < 0)
 		return 0;
+	out->fine = r->events[out->event].finer;
+	if (out->fine)
+		out->event = 0;
 	if (r->reads)
 		return rewrite_read(r, t, from, out->event);
 	if (r->type & PERF_SAMPLE_IDENTIFIER)
@@ -173,6 +176,8 @@ static void rewrite_other(struct rewrite *r, const struct tasks *t, const struct
 	size_t n = rec->size / sizeof(*words);
 	long event = tasks_event(t, words[n - 1]);
 
+	if (event >= 0 && r->events[event].finer)
+		event = 0;
 	words[n - 1] = id_in_file(r, event < 0 ? 0 : event, 0);
 	if (rec->type == PERF_RECORD_LOST)
 		words[1] = words[n - 1];

@@ -28,7 +28,8 @@ struct rewrite_result {
 	const struct perf_event_header *rec; /* as it is to be written; lives until the next one */
 	long event;                          /* of a sample; -1 = none of ours: don't write it */
 	uint64_t time_ns;                    /* of a sample; 0 = not recorded */
-	uint64_t n_lost;                     /* told by LOST, LOST_SAMPLES */
+	bool fine;       /* of the event that is `finer`; `event` is the one that it stands for */
+	uint64_t n_lost; /* told by LOST, LOST_SAMPLES */
 };
 
 /* -SP_ENOMEM. */

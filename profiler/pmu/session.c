@@ -18,12 +18,16 @@
 #include "profiler/pmu/cpus.h"
 #include "profiler/pmu/elsewhere.h"
 #include "profiler/pmu/existing.h"
+#include "profiler/pmu/finer.h"
 #include "profiler/pmu/launch.h"
 #include "profiler/pmu/program.h"
 #include "profiler/pmu/rewrite.h"
 
 /* What is in the rings or not yet on disk is what a killed recorder loses: a second and no more. */
 enum { TICK_MS = 250, FLUSH_MS = 500, MAX_TASKS = 1 << 22 };
+
+/* Whether threads end young should be known before much of a short program is over. */
+enum { EARLY_S = 1, EARLY_TICK_MS = 20 };
 
 static const struct session_hooks no_hooks = { .fd = -1 };
 
@@ -36,6 +40,7 @@ struct session {
 	struct rewrite *rewrite;
 	struct elsewhere *elsewhere;
 	struct tasks *tasks;
+	struct finer *finer; /* NULL: no clock that tasks inherit */
 	struct launch child;
 	char path[PATH_MAX]; /* of the program */
 	cpu_set_t cpus;
@@ -76,14 +81,20 @@ static int take(void *arg, const struct perf_event_header *rec, const struct tas
 {
 	struct session *s = arg;
 	struct rewrite_result found;
-	bool drop = false;
+	bool drop = false, keep = true;
 	int err = 0;
 
 	if (s->failed)
 		return 0;
+	/* What all threads came to is written at the end. */
+	if (s->finer && rec->type == PERF_RECORD_READ)
+		drop = finer_ended(s->finer, rec, s->tasks);
 	err = rewrite_record(s->rewrite, s->tasks, rec, from, &found);
+	if (err == 0 && s->finer && found.event >= 0)
+		keep = finer_sample(s->finer, &found, from);
 	if (err == 0 && s->hooks->record)
-		err = s->hooks->record(s->hooks->arg, found.rec, found.event, from, &drop);
+		err = s->hooks->record(s->hooks->arg, found.rec, found.event, found.fine, from, &drop);
+	drop |= !keep;
 	s->sum->n_lost += found.n_lost;
 	s->sum->n_throttled += rec->type == PERF_RECORD_THROTTLE;
 	if (err < 0 || drop || s->full || (rec->type == PERF_RECORD_SAMPLE && found.event < 0))
@@ -128,6 +139,8 @@ static int open_file(struct session *s)
 		out[i] = (struct pd_writer_event){ .attr = events[i].attr,
 			                           .name = events[i].name,
 			                           .leader = (int)events[i].leader };
+		/* Counters that are threads' end with them: whoever reads the file should know. */
+		out[i].attr.inherit = !s->opts->whole_system && !s->opts->tids;
 		out[i].ids = rewrite_ids(s->rewrite, i, &out[i].n_ids);
 		/* Who reads the file learns of maps and tasks by the first event, as it would have been without a tracker. */
 		if (i == 0)
@@ -222,6 +235,8 @@ static int prepare(struct session *s)
 		err = elsewhere_new(&s->elsewhere);
 	if (err == 0)
 		err = open_tasks(s);
+	if (err == 0)
+		err = finer_new(s->config->events, s->config->n_events, s->opts->seed, &s->finer);
 	if (err == 0 && s->child.pid && !s->opts->whole_system)
 		err = tasks_add_child(s->tasks, s->child.pid, later);
 	if (err == 0)
@@ -287,6 +302,8 @@ static int keep_time(struct session *s)
 	if (!s->child.pid)
 		sp_progress(ends ? "recording" : "recording: seconds", (uint64_t)since_s,
 		            ends ? (uint64_t)(s->opts->delay_s + s->opts->duration_s) : 0);
+	if (err == 0 && s->finer && s->enabled)
+		err = finer_look(s->finer, s->tasks, now);
 	if (err == 0 && s->hooks->tick)
 		err = s->hooks->tick(s->hooks->arg);
 	return err;
@@ -295,8 +312,8 @@ static int keep_time(struct session *s)
 /* Until what is due next, at most a tick. */
 static int timeout_ms(const struct session *s)
 {
-	double ms = TICK_MS;
 	double since_s = 1e-9 * (double)(clock_ns(CLOCK_MONOTONIC) - s->begun_ns), left_s;
+	double ms = s->finer && since_s < EARLY_S ? EARLY_TICK_MS : TICK_MS;
 
 	left_s = s->opts->delay_s - since_s;
 	if (!s->enabled && left_s * 1e3 < ms)
@@ -347,6 +364,15 @@ static double cpu_seconds(void)
 	       1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
+/* All threads as one: how long they ran, and for how long of that they were sampled. */
+static int write_missed(struct session *s)
+{
+	uint64_t all_ns = s->sum->tasks.time_ns, missed_ns = finer_missed_ns(s->finer);
+
+	s->sum->missed_ns = missed_ns < all_ns ? missed_ns : all_ns;
+	return pd_write_read(s->w, all_ns, all_ns, all_ns - s->sum->missed_ns, clock_ns(CLOCK_MONOTONIC));
+}
+
 /* The first error of all is the one to tell; the program's end is waited for in any case. */
 static int finish(struct session *s, int err)
 {
@@ -359,6 +385,8 @@ static int finish(struct session *s, int err)
 	if (s->tasks)
 		err2 = tasks_stop(s->tasks, &s->sum->tasks);
 	s->sum->n_lost += s->sum->tasks.n_untold;
+	if (s->finer && s->w && !s->full && write_missed(s) < 0)
+		err2 = -SP_EIO;
 	/* What no record of the kernel's tells, one of ours does: times are those of the monotonic clock. */
 	if (s->sum->tasks.n_untold && s->w && !s->full &&
 	    pd_write_lost(s->w, session_id(s, 0), s->sum->tasks.n_untold, clock_ns(CLOCK_MONOTONIC)) < 0)
@@ -413,6 +441,7 @@ int session_run(const struct session_config *config, struct session_summary *sum
 		launch_say_killed(&s.child, s.child.path, s.opts->output);
 	*exit_status = s.child.status;
 	rewrite_free(s.rewrite);
+	finer_free(s.finer);
 	vec_fini(&s.targets);
 	return err;
 }

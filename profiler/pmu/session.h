@@ -20,9 +20,11 @@ struct session_hooks {
 	/* The file is open, the program (pid, else 0) about to run or already running. */
 	int (*begin)(void *arg, struct session *s, pid_t pid);
 	/*
-	 * A record before it is written; event: of a sample, else -1; from: whose ring.  *drop: don't write it.
+	 * A record before it is written; event: of a sample, else -1; fine: at the finer period of the
+	 * event that is `finer`; from:
+	 * whose ring.  *drop: don't write it.
 	 */
-	int (*record)(void *arg, const struct perf_event_header *rec, long event,
+	int (*record)(void *arg, const struct perf_event_header *rec, long event, bool fine,
 	              const struct tasks_source *from, bool *drop);
 	/* After each look at the rings, four times a second at least. */
 	int (*tick)(void *arg);
@@ -49,6 +51,8 @@ struct session_config {
 struct session_summary {
 	uint64_t *n_samples; /* [n_events], owned */
 	uint64_t n_lost, n_throttled, bytes;
+	uint64_t
+	        missed_ns; /* that threads ran before their first sample of the clock or after their last, and ended */
 	double seconds, cpu_s; /* of the recording; of the recorder */
 	struct tasks_stats tasks;
 	const char *ended; /* why, where not because the program did: NULL, "--duration", "--max-size" */

@@ -32,7 +32,7 @@ static void say_samples(const struct session_config *c, const struct session_sum
 	for (size_t i = 0; i < c->n_events; i++) {
 		const struct pe_event *e = &c->events[i];
 
-		if (!e->attr.sample_period || is_bursts(e) || used >= sizeof(events))
+		if (!e->attr.sample_period || is_bursts(e) || e->finer || used >= sizeof(events))
 			continue;
 		used += (size_t)snprintf(events + used, sizeof(events) - used, "%s%ju of %s %s %ju%s",
 		                         used ? ", " : "", (uintmax_t)s->n_samples[i], e->name,

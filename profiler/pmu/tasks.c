@@ -59,21 +59,32 @@ int tasks_add_child(struct tasks *t, pid_t pid, bool later)
 	return err;
 }
 
-int tasks_enable(struct tasks *t, bool on)
+int tasks_enable_one(struct tasks *t, size_t event, bool on)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 
-	for (size_t i = 0; i < t->opened.n; i++) {
-		const struct opened *o = &t->opened.v[i];
-
-		if (o->event == TRACKER || t->config.events[o->event].leader != (size_t)o->event)
-			continue;
-		if (ioctl(o->fd, request, 0) < 0)
-			return sp_fail_errno("%s can't be switched %s", t->config.events[o->event].name,
+	for (size_t i = 0; i < t->opened.n; i++)
+		if (t->opened.v[i].event == (int)event && ioctl(t->opened.v[i].fd, request, 0) < 0)
+			return sp_fail_errno("%s can't be switched %s", t->config.events[event].name,
 			                     on ? "on" : "off");
-	}
-	t->on = on;
 	return 0;
+}
+
+int tasks_enable(struct tasks *t, bool on)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < t->config.n_events && err == 0; i++)
+		if (t->config.events[i].leader == i && !t->config.events[i].finer)
+			err = tasks_enable_one(t, i, on);
+	if (err == 0)
+		t->on = on;
+	return err;
+}
+
+bool tasks_inherited(const struct tasks *t)
+{
+	return t->mode == INHERIT;
 }
 
 int tasks_fd(const struct tasks *t)

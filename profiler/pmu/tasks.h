@@ -58,8 +58,14 @@ int tasks_add_child(struct tasks *t, pid_t pid, bool later);
 /* A running process, all its threads; where config.alone, only the thread of that number. -SP_ENOENT, -SP_ENOTSUP. */
 int tasks_attach(struct tasks *t, pid_t pid);
 
-/* Begin or stop to sample everywhere. */
+/* Begin or stop to sample everywhere, but for events that are `finer`. */
 int tasks_enable(struct tasks *t, bool on);
+
+/* The same of one event alone, in all tasks and those that they will start. */
+int tasks_enable_one(struct tasks *t, size_t event, bool on);
+
+/* Do new tasks inherit the events? */
+bool tasks_inherited(const struct tasks *t);
 
 /* To poll: readable when tasks_drain should be called. */
 int tasks_fd(const struct tasks *t);
@@ -79,7 +85,9 @@ struct tasks_stats {
 	uint64_t n_missed;    /* tasks that ended before they could be followed */
 	uint64_t n_refused;   /* tasks that could not be followed for lack of something */
 	char refusal[256];    /* what: the first one's */
-	size_t ring_bytes;    /* the smallest ring there was; 0 = none */
+	uint64_t
+	        time_ns; /* that the tasks ran for, ended ones with them; 0 = no clock was among the events */
+	size_t ring_bytes; /* the smallest ring there was; 0 = none */
 	bool inherited;
 };
 

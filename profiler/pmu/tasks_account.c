@@ -24,6 +24,7 @@ void tasks_note_times(struct tasks *t, const struct opened *o)
 		return;
 	t->times[o->event].enabled_ns += (double)words[1];
 	t->times[o->event].running_ns += (double)words[2];
+	t->times[o->event].value += words[e->attr.read_format & PERF_FORMAT_GROUP ? 3 : 0];
 }
 
 /*
@@ -118,6 +119,24 @@ static void make_rings_speak(struct tasks *t)
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
+/* All clocks say the same, but for one that runs when the others don't. */
+static uint64_t clock_time_ns(const struct tasks *t)
+{
+	uint64_t most = 0, finer = 0;
+
+	for (size_t i = 0; i < t->config.n_events; i++) {
+		const struct perf_event_attr *a = &t->config.events[i].attr;
+
+		if (t->config.events[i].finer)
+			finer = t->times[i].value;
+		else if (a->type == PERF_TYPE_SOFTWARE &&
+		         (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK) &&
+		         t->times[i].value > most)
+			most = t->times[i].value;
+	}
+	return most + finer;
+}
+
 int tasks_stop(struct tasks *t, struct tasks_stats *out)
 {
 	int err;
@@ -127,6 +146,7 @@ int tasks_stop(struct tasks *t, struct tasks_stats *out)
 		tasks_note_times(t, &t->opened.v[i]);
 	}
 	t->stats.counted_share = least_share(t);
+	t->stats.time_ns = clock_time_ns(t);
 	err = tasks_drain(t);
 	for (size_t i = 0; i < t->streams.n; i++)
 		tasks_count_untold(t, i);

@@ -34,6 +34,7 @@ struct opened {
 
 struct event_times {
 	double enabled_ns, running_ns;
+	uint64_t value; /* its own, of all tasks */
 };
 
 struct tasks {

@@ -119,6 +119,7 @@ static struct pe_event event_to_open(const struct tasks *t, size_t i)
 	struct pe_event e = t->config.events[i];
 
 	e.attr.inherit = t->mode == INHERIT;
+	e.attr.inherit_stat &= e.attr.inherit;
 	/* Members go with their leader. */
 	e.attr.disabled = e.leader == i;
 	e.attr.enable_on_exec = 0;
@@ -243,8 +244,8 @@ static int open_events(struct tasks *t, pid_t tid, int cpu, size_t stream, bool 
 		if (cpu >= 0 && e.some_cpus && !CPU_ISSET((size_t)cpu, &e.cpus))
 			continue;
 		if (e.leader == i) {
-			e.attr.enable_on_exec = on_exec;
-			e.attr.disabled = !t->on;
+			e.attr.enable_on_exec = on_exec && !e.finer;
+			e.attr.disabled = !t->on || e.finer;
 		}
 		fds[i] = open_one(t, &e, (int)i, &at, stream);
 		if (fds[i] < 0)

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profiler/pmu/finer.h"
+
+#include <gsl/gsl_rng.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "profiler/base/err.h"
+#include "profiler/base/log.h"
+
+enum {
+	FINE_NS = 250000, /* perf's own default, 4000 samples a second */
+	LOOK_EVERY_NS = 20000000,
+	WINDOW_NS = 1000000000,
+};
+
+/*
+ * Past 2% reports tell what is missed (model.h); a few periods are, at the end of any program.  Back where it would
+ * be half of that, or events would take turns at each look.
+ */
+static const double most_missed = 0.02, few_periods = 4;
+
+/* Samples on a CPU since the last round of as many as one is kept of, and which of them that is. */
+struct round {
+	uint32_t n, kept;
+};
+
+struct finer {
+	const struct pe_event *events;
+	size_t n_events, finer; /* n_events: there is none */
+	uint64_t period_ns, fine_ns;
+	uint32_t times;
+	bool on;
+	gsl_rng *rng;
+	struct round rounds[CPU_SETSIZE];
+	uint64_t missed_ns;
+	uint64_t looked_ns, window_ns;
+	/* Since the window began: what samples stand for, what is missed, and what would be without the finer event. */
+	double sampled_ns, unsampled_ns, at_period_ns;
+};
+
+/* How many times finer? */
+static uint32_t times_finer(const struct perf_event_attr *clock)
+{
+	uint64_t times = clock->freq ? 1 : (clock->sample_period + FINE_NS / 2) / FINE_NS;
+
+	return times > 1 ? (uint32_t)times : 1;
+}
+
+uint32_t finer_join(struct event_group *g, uint64_t moment_ns)
+{
+	const struct perf_event_attr *clock = &g->v[0].attr;
+	uint32_t times = times_finer(clock);
+	struct pe_event *e = &g->v[g->n];
+
+	if (!clock->inherit_stat || times == 1 || g->n == EVENT_GROUP_MAX)
+		return 0;
+	*e = g->v[0];
+	e->leader = g->n++;
+	e->finer = true;
+	e->attr.sample_period = clock->sample_period / times;
+	if (!moment_ns)
+		return 1;
+	e->attr.watermark = 0;
+	e->attr.wakeup_events = (uint32_t)((moment_ns + e->attr.sample_period / 2) / e->attr.sample_period);
+	e->attr.wakeup_events += !e->attr.wakeup_events;
+	return e->attr.wakeup_events;
+}
+
+/* One of each round, drawn: a program's rhythm might be the round's. */
+static void next_round(struct finer *f, struct round *r)
+{
+	r->n = 0;
+	r->kept = (uint32_t)gsl_rng_uniform_int(f->rng, f->times);
+}
+
+int finer_new(const struct pe_event *events, size_t n_events, uint64_t seed, struct finer **out)
+{
+	const struct perf_event_attr *clock = &events[0].attr;
+	struct finer *f;
+
+	*out = NULL;
+	if (!clock->inherit_stat)
+		return 0;
+	f = calloc(1, sizeof(*f));
+	if (f)
+		f->rng = gsl_rng_alloc(gsl_rng_mt19937);
+	if (!f || !f->rng) {
+		free(f);
+		return sp_fail(SP_ENOMEM, "out of memory");
+	}
+	gsl_rng_set(f->rng, seed);
+	f->events = events;
+	f->n_events = n_events;
+	while (f->finer < n_events && !events[f->finer].finer)
+		f->finer++;
+	f->period_ns = clock->freq ? 1000000000 / clock->sample_freq : clock->sample_period;
+	f->times = f->finer < n_events ? times_finer(clock) : 1;
+	f->fine_ns = f->finer < n_events ? events[f->finer].attr.sample_period : f->period_ns;
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		next_round(f, &f->rounds[cpu]);
+	*out = f;
+	return 0;
+}
+
+void finer_free(struct finer *f)
+{
+	if (!f)
+		return;
+	gsl_rng_free(f->rng);
+	free(f);
+}
+
+bool finer_sample(struct finer *f, const struct rewrite_result *sample, const struct tasks_source *from)
+{
+	struct round *r = &f->rounds[from->cpu >= 0 && from->cpu < CPU_SETSIZE ? from->cpu : 0];
+	bool kept;
+
+	if (sample->event != 0)
+		return true;
+	f->sampled_ns += (double)(sample->fine ? f->fine_ns : f->period_ns);
+	if (!sample->fine)
+		return true;
+	kept = r->n == r->kept;
+	if (++r->n == f->times)
+		next_round(f, r);
+	return kept;
+}
+
+bool finer_ended(struct finer *f, const struct perf_event_header *rec, const struct tasks *t)
+{
+	const uint64_t *words = (const uint64_t *)rec;
+	/* Behind the header stands who it was, then the value; the id stands last. */
+	uint64_t ran_ns = words[2];
+	long event = tasks_event(t, words[rec->size / sizeof(*words) - 1]);
+	bool fine = event == (long)f->finer;
+	uint64_t missed_ns = ran_ns % (fine ? f->fine_ns : f->period_ns);
+
+	if (event != 0 && !fine)
+		return false;
+	f->missed_ns += missed_ns;
+	f->unsampled_ns += (double)missed_ns;
+	f->at_period_ns += (double)(ran_ns % f->period_ns);
+	return true;
+}
+
+/* All that runs by the clock's period takes turns with what runs by the finer one. */
+static int change(struct finer *f, struct tasks *t, bool on)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < f->n_events && err == 0; i++)
+		err = tasks_enable_one(t, i, on == (i == f->finer));
+	f->on = on;
+	sp_debug("the clock is sampled %s",
+	         on ? "finer, for many threads end young" : "as before, for few threads end young");
+	return err;
+}
+
+int finer_look(struct finer *f, struct tasks *t, uint64_t now_ns)
+{
+	double all_ns = f->sampled_ns + f->unsampled_ns;
+	int err = 0;
+
+	if (f->times == 1 || now_ns - f->looked_ns < LOOK_EVERY_NS)
+		return 0;
+	f->looked_ns = now_ns;
+	if (!f->on && f->at_period_ns > most_missed * all_ns &&
+	    f->at_period_ns > few_periods * (double)f->period_ns)
+		err = change(f, t, true);
+	if (err < 0 || now_ns - f->window_ns < WINDOW_NS)
+		return err;
+	if (f->on && f->at_period_ns < most_missed / 2 * all_ns)
+		err = change(f, t, false);
+	f->window_ns = now_ns;
+	f->sampled_ns = f->unsampled_ns = f->at_period_ns = 0;
+	return err;
+}
+
+uint64_t finer_missed_ns(const struct finer *f)
+{
+	return f->missed_ns;
+}

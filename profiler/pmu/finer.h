@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef SKIDPROF_PMU_FINER_H
+#define SKIDPROF_PMU_FINER_H
+
+/*
+ * The clock where threads live for a few periods or less.  Each inherited event begins with a whole period, on each
+ * CPU, so that threads younger than that have no samples, and others none but at its multiples.  While much time is
+ * missed for that, another event takes the clock's place, whose period is a fraction of it, and one sample of as many
+ * is kept, whichever threads of a CPU they are of: all ages from the fraction on are sampled, and each sample that is
+ * kept still stands for a whole period.
+ */
+#include "profiler/pmu/event_group.h"
+#include "profiler/pmu/rewrite.h"
+#include "profiler/pmu/tasks.h"
+
+/*
+ * Adds that event to a group whose only one that samples the program is a clock that threads inherit.  moment_ns: of
+ * this much CPU time its samples wake us once; 0: as the clock's do.  Returns how many samples that is, 0 where no
+ * event was added.
+ */
+uint32_t finer_join(struct event_group *group, uint64_t moment_ns);
+
+struct finer;
+
+/* events: borrowed.  NULL in *out where the first is no clock that threads inherit.  -SP_ENOMEM. */
+int finer_new(const struct pe_event *events, size_t n_events, uint64_t seed, struct finer **out);
+void finer_free(struct finer *f);
+
+/* A sample from a ring: is it kept?  Not where another one of the finer event is, in its place. */
+bool finer_sample(struct finer *f, const struct rewrite_result *sample, const struct tasks_source *from);
+
+/* PERF_RECORD_READ: what a thread that has ended ran on a CPU; false where it is of neither event. */
+bool finer_ended(struct finer *f, const struct perf_event_header *rec, const struct tasks *t);
+
+/* After the rings were read: change over where that is due. */
+int finer_look(struct finer *f, struct tasks *t, uint64_t now_ns);
+
+/* The time of threads, those that have ended, before their first sample or after their last. */
+uint64_t finer_missed_ns(const struct finer *f);
+
+#endif
