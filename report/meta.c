@@ -633,7 +633,9 @@ static void print_entries(const struct profile_meta *m, FILE *f)
 		fprintf(f,
 		        "# %s sample%s of the user's code came after a system call or fault, and %s in the "
 		        "kernel: "
-		        "branch records (-b) or call stacks (-g) would tell where that was made\n",
+		        "branch records (-b) or call stacks (-g) would tell where that was made, unless it "
+		        "ended a "
+		        "signal's handler\n",
 		        n, sp_plural(m->n_entries_lost), m->n_entries_lost == 1 ? "stands" : "stand");
 }
 

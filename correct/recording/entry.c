@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/recording/entry.h"
 
+#include <string.h>
+
 #include "correct/model/effort.h"
 #include "profiler/binary/module.h"
 
@@ -70,6 +72,38 @@ bool entry_cuts(struct recording *r, const struct pd_record *burst)
 	       behind_call(r, burst->pid, s->branches[0].to_ip, true) != s->branches[0].to_ip;
 }
 
+/*
+ * Is ip behind the system call that ends a handler of a signal?  The program goes on where the signal came, and what ran
+ * before the call may be that code as well as the handler's, neither of which leads here.
+ */
+static bool is_signal_return(struct recording *r, uint32_t pid, uint64_t ip)
+{
+	static const struct {
+		enum insn_isa isa;
+		size_t n;
+		const char *code; /* its number is loaded just before it */
+	} forms[] = {
+		{ ISA_X86_64, 7, "\xb8\x0f\0\0\0\x0f\x05" },         /* mov $15, %eax; syscall */
+		{ ISA_X86_64, 9, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05" }, /* mov $15, %rax; syscall */
+		{ ISA_AARCH64, 8, "\x68\x11\x80\xd2\x01\0\0\xd4" },  /* mov x8, 139; svc 0 */
+	};
+	struct place at = recording_place(r, pid, ip);
+	const struct module *m = at.module >= 0 ? r->modules[at.module] : NULL;
+
+	if (!m || module_state(m) != MODULE_OK)
+		return false;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		size_t n = 0;
+		const uint8_t *code =
+		        at.vaddr >= forms[i].n ? module_code(m, at.vaddr - forms[i].n, &n) : NULL;
+
+		if (module_isa(m) == forms[i].isa && code && n >= forms[i].n &&
+		    memcmp(code, forms[i].code, forms[i].n) == 0)
+			return true;
+	}
+	return false;
+}
+
 static uint64_t by_branches(struct recording *r, const struct pd_record *rec)
 {
 	const struct pd_sample *s = &rec->sample;
@@ -91,5 +125,7 @@ uint64_t entry_user_ip(struct recording *r, const struct pd_record *rec)
 
 	if (!ip)
 		ip = by_registers(r, rec);
-	return ip ? ip : by_branches(r, rec);
+	if (!ip)
+		ip = by_branches(r, rec);
+	return ip && !is_signal_return(r, rec->pid, ip) ? ip : 0;
 }

@@ -14,7 +14,7 @@ bool entry_is(const struct recording *r, const struct pd_record *rec);
 /*
  * Where the program goes on once the kernel is left: the first user address of the sample's call chain, or of its
  * registers; else what the newest branch record leads to, or the instruction behind the system call that comes next
- * there.  0: nothing tells.
+ * there.  0: nothing tells, or the call ends a handler of a signal.
  */
 uint64_t entry_user_ip(struct recording *r, const struct pd_record *rec);
 

@@ -47,6 +47,43 @@ gcc -O2 -g calls.c -o calls || exit 1
 # A place for what makes the system call: its own status and error are looked at, too.
 right() { json 'all(abs(f["fixed_err"]) < 0.05 for f in d["functions"] if f["truth_share"] > 0.05) and d["eps_fixed"] < 0.02'; }
 
+# One that signals come to: what ends their handler is no place for what ran before.
+cat >signals.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+
+static volatile unsigned long n_signals, sink;
+
+static void on_alarm(int n)
+{
+	n_signals += n > 0;
+}
+
+__attribute__((noinline)) static unsigned long work(unsigned long x, long n)
+{
+	while (n--)
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17, x *= 3;
+	return x;
+}
+
+int main(void)
+{
+	struct itimerval t = { { 0, 300 }, { 0, 300 } };
+
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &t, NULL);
+	sink = work(1, 6000000);
+	printf("%lu\n", n_signals);
+	return 0;
+}
+END
+gcc -O1 -g signals.c -o signals || exit 1
+check 'signals: they are recorded' status 0 "$SKIDPROF" record -q --pmu sim --core zen5-real -o signals.data --truth signals.truth ./signals
+"$SKIDPROF" compare -i signals.data --truth signals.truth --format json --limit 0 >out 2>err
+check 'samples that came at the end of their handler stand in the kernel' json 'd["meta"]["in_kernel_entry"] > 0'
+check 'and not in the few instructions there' json 'sum(f["raw"] or 0 for f in d["functions"] if "restore_rt" in f["name"]) < 2e-3 * sum(f["truth"] or 0 for f in d["functions"])'
+
 for core in zen5-real skylake-real; do
 	check "$core: it is recorded" status 0 "$SKIDPROF" record -q --pmu sim --core "$core" --seed 1 -o calls.data --truth calls.truth ./calls
 	"$SKIDPROF" compare -i calls.data --truth calls.truth --format json >out 2>err
