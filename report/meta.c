@@ -375,9 +375,11 @@ static void print_not_timed(const struct profile_meta *m, FILE *f)
 		        "them; record longer\n",
 		        PROFILE_MIN_BURSTS, 100 * n / all);
 	else
-		fputs("they don't tell the instructions of the whole program: too few of them are outside "
-		      "the loops that have paths of their own\n",
-		      f);
+		fprintf(f,
+		        "instructions are not told: moments that tell nothing stand for over %.0f%% of the "
+		        "time, "
+		        "which may be of another pace; a longer run does not mend that\n",
+		        100 * model->timed_missed);
 }
 
 /* Instructions of the whole program where none were counted. */

@@ -184,6 +184,20 @@ static void add_all(const struct timed_paths *t, const double *insn, struct pace
 }
 
 /*
+ * Share of the time that paths don't tell of: of each loop that of its moments without one.  Those that are told are no sample of
+ * these, for the faster code is the more it writes and the more often it calls the system.
+ */
+static double missed_time(const struct paces *loops, size_t n_loops)
+{
+	double missed = 0;
+
+	for (size_t k = 0; k <= n_loops; k++)
+		if (loops[k].n_failed > 0 && (k == n_loops || tell_a_mean(&loops[k])))
+			missed += loops[k].share * loops[k].n_failed / (loops[k].n + loops[k].n_failed);
+	return missed;
+}
+
+/*
  * eq. 10, moments in each loop by themselves: the faster its code, the longer a replay takes, and the fewer paths there are in a
  * second of it.  Where no path was timed the pace of others is lent, but for `loop`'s own.
  */
@@ -204,8 +218,7 @@ static void rate_in(const struct timed_paths *t, size_t loop, const double *insn
 	if (loop < n_loops && !tell_a_mean(&loops[loop]))
 		goto out;
 	m = mean_of_loops(loops, n_loops);
-	if (out->n < model->few ||
-	    rest->share * rest->n_failed > model->timed_missed * (rest->n + rest->n_failed))
+	if (out->n < model->few || missed_time(loops, n_loops) > model->timed_missed)
 		goto out;
 	if (tell_a_mean(rest))
 		add_mean(&m, rest->share, rest, true);

@@ -90,6 +90,25 @@ static void moments_without_one_count(void **state)
 	timed_paths_fini(&t);
 }
 
+/* Of one loop, too, that has as many paths as are enough: half of the time, of whose 20 moments 11 tell nothing. */
+static void moments_without_one_count_in_each_loop(void **state)
+{
+	struct timed_paths t = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		add_of(&t, 0, i < 11 ? 0 : 1000, i < 11 ? 0 : 2000, 0);
+		add_of(&t, 1, i < 2 ? 0 : 1000, i < 2 ? 0 : 2000, 0);
+	}
+	assert_int_equal(rate_of(&t, 0.5, 0.5).n_failed, 13);
+	assert_true(rate_of(&t, 0.5, 0.5).rate == 2);
+	add_of(&t, 0, 0, 0, 0);
+	add_of(&t, 0, 0, 0, 0);
+	assert_true(rate_of(&t, 0.5, 0.5).rate == 0);
+	assert_true(rate_of(&t, 0.3, 0.7).rate == 2);
+	timed_paths_fini(&t);
+}
+
 /*
  * Of fast code a replay takes long, and few paths are timed: a loop of 12 instructions a nanosecond has half of the time and
  * 4 paths of 20, one of 4 has the others.
@@ -190,6 +209,7 @@ int main(void)
 		cmocka_unit_test(paces_have_the_mean_of_the_whole),
 		cmocka_unit_test(too_few_say_nothing),
 		cmocka_unit_test(moments_without_one_count),
+		cmocka_unit_test(moments_without_one_count_in_each_loop),
 		cmocka_unit_test(loops_have_their_time),
 		cmocka_unit_test(a_loop_without_a_path_may_have_another_pace),
 		cmocka_unit_test(a_pace_that_is_lent_is_not_shown_narrow),
