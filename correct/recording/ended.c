@@ -23,7 +23,7 @@ struct ended {
 	VEC(struct life) lives;
 	VEC(double) gaps_ns, unsampled_ns; /* between a thread's samples; how long others lived */
 	double read_ns, read_missed_ns;    /* of single threads */
-	double all_ns, missed_ns;          /* of all */
+	double all_ns, missed_ns;          /* of all, so far */
 };
 
 struct ended *ended_new(void)
@@ -67,8 +67,8 @@ static void take_read(struct ended *e, const struct pd_record *rec, const struct
 	if (s->n_values != 1 || attr->type != PERF_TYPE_SOFTWARE)
 		return;
 	if (!rec->pid) {
-		e->all_ns += (double)s->time_enabled_ns;
-		e->missed_ns += (double)s->time_enabled_ns - (double)s->time_running_ns;
+		e->all_ns = (double)s->time_enabled_ns;
+		e->missed_ns = (double)s->time_enabled_ns - (double)s->time_running_ns;
 	} else if (attr->sample_period && !attr->freq) {
 		e->read_ns += (double)s->values[0].value;
 		e->read_missed_ns += (double)(s->values[0].value % attr->sample_period);

@@ -34,7 +34,7 @@ struct finer {
 	bool on;
 	gsl_rng *rng;
 	struct round rounds[CPU_SETSIZE];
-	uint64_t missed_ns;
+	uint64_t missed_ns, stood_for_ns;
 	uint64_t looked_ns, window_ns;
 	/* Since the window began: what samples stand for, what is missed, and what would be without the finer event. */
 	double sampled_ns, unsampled_ns, at_period_ns;
@@ -119,6 +119,7 @@ bool finer_sample(struct finer *f, const struct rewrite_result *sample, const st
 
 	if (sample->event != 0)
 		return true;
+	f->stood_for_ns += sample->fine ? f->fine_ns : f->period_ns;
 	f->sampled_ns += (double)(sample->fine ? f->fine_ns : f->period_ns);
 	if (!sample->fine)
 		return true;
@@ -181,4 +182,9 @@ int finer_look(struct finer *f, struct tasks *t, uint64_t now_ns)
 uint64_t finer_missed_ns(const struct finer *f)
 {
 	return f->missed_ns;
+}
+
+uint64_t finer_time_ns(const struct finer *f)
+{
+	return f->missed_ns + f->stood_for_ns;
 }

@@ -38,4 +38,7 @@ int finer_look(struct finer *f, struct tasks *t, uint64_t now_ns);
 /* The time of threads, those that have ended, before their first sample or after their last. */
 uint64_t finer_missed_ns(const struct finer *f);
 
+/* That, and what samples stood for so far. */
+uint64_t finer_time_ns(const struct finer *f);
+
 #endif

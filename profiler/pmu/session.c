@@ -278,6 +278,17 @@ static int drain(struct session *s)
 	return err;
 }
 
+/* All threads as one: how long they ran so far, and for how long of that they were sampled. */
+static int write_missed(struct session *s, uint64_t all_ns)
+{
+	uint64_t missed_ns = finer_missed_ns(s->finer);
+
+	if (missed_ns > all_ns)
+		missed_ns = all_ns;
+	s->sum->missed_ns = missed_ns;
+	return pd_write_read(s->w, all_ns, all_ns, all_ns - missed_ns, clock_ns(CLOCK_MONOTONIC));
+}
+
 /* What is due by the clock: the delay's end, a file that is up to date, the limits. */
 static int keep_time(struct session *s)
 {
@@ -291,7 +302,10 @@ static int keep_time(struct session *s)
 		s->enabled = true;
 	}
 	if (err == 0 && now - s->flushed_ns >= FLUSH_MS * 1000000u) {
-		err = pd_writer_flush(s->w);
+		if (s->finer && !s->full && finer_missed_ns(s->finer) != s->sum->missed_ns)
+			err = write_missed(s, finer_time_ns(s->finer));
+		if (err == 0)
+			err = pd_writer_flush(s->w);
 		s->flushed_ns = now;
 	}
 	if (ends && since_s >= s->opts->delay_s + s->opts->duration_s)
@@ -364,15 +378,6 @@ static double cpu_seconds(void)
 	       1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-/* All threads as one: how long they ran, and for how long of that they were sampled. */
-static int write_missed(struct session *s)
-{
-	uint64_t all_ns = s->sum->tasks.time_ns, missed_ns = finer_missed_ns(s->finer);
-
-	s->sum->missed_ns = missed_ns < all_ns ? missed_ns : all_ns;
-	return pd_write_read(s->w, all_ns, all_ns, all_ns - s->sum->missed_ns, clock_ns(CLOCK_MONOTONIC));
-}
-
 /* The first error of all is the one to tell; the program's end is waited for in any case. */
 static int finish(struct session *s, int err)
 {
@@ -385,7 +390,7 @@ static int finish(struct session *s, int err)
 	if (s->tasks)
 		err2 = tasks_stop(s->tasks, &s->sum->tasks);
 	s->sum->n_lost += s->sum->tasks.n_untold;
-	if (s->finer && s->w && !s->full && write_missed(s) < 0)
+	if (s->finer && s->w && !s->full && write_missed(s, s->sum->tasks.time_ns) < 0)
 		err2 = -SP_EIO;
 	/* What no record of the kernel's tells, one of ours does: times are those of the monotonic clock. */
 	if (s->sum->tasks.n_untold && s->w && !s->full &&

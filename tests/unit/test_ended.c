@@ -87,6 +87,8 @@ static void counts_of_threads_tell_it_and_a_count_of_all_better(void **state)
 	show_read(e, 2, 5 * MS, 5 * MS);
 	show_read(e, 3, 1 * MS, 1 * MS);
 	assert_float_equal(ended_share(e, 1, 2, 2 * MS), 2 / 6.0, 1e-9);
+	show_read(e, 0, 4 * MS, 1 * MS);
+	/* The last one is of all. */
 	show_read(e, 0, 8 * MS, 6 * MS);
 	assert_float_equal(ended_share(e, 1, 2, 2 * MS), 0.25, 1e-9);
 	ended_free(e);

@@ -142,11 +142,12 @@ static void young_threads_change_it_over_and_old_ones_back(void **state)
 	for (int i = 0; i < 100; i++)
 		end(f, FINER, 9 * MS / 8);
 	assert_int_equal(finer_missed_ns(f), 10 * MS + 100 * MS / 8);
+	assert_int_equal(finer_time_ns(f), 110 * MS + 100 * MS / 8);
 	finer_look(f, NULL, now += 1200 * MS);
 	assert_true(enabled[FINER]);
 	for (int i = 0; i < 4000; i++)
 		sample(f, true, 0);
-	finer_look(f, NULL, now += 1200 * MS);
+	finer_look(f, NULL, now + 1200 * MS);
 	assert_true(!enabled[FINER] && enabled[CLOCK] && enabled[BURSTS]);
 	finer_free(f);
 }
