@@ -349,10 +349,12 @@ static void judge_ended(const struct work *w, struct solution *sol)
 
 	if (sol->verdict > VERDICT_WEAK)
 		return;
-	if (share > reason_limit_ended_much)
+	if (share > reason_limit_ended_much) {
 		solution_doubt(sol, REASON_OF(ended_much), 100 * share);
-	else if (share > reason_limit_ended)
+	} else if (share > reason_limit_ended) {
 		solution_doubt(sol, REASON_OF(ended), 100 * share);
+		sol->contradicted = true;
+	}
 }
 
 /* Records whose moments lean to slow code, and nothing that holds against them: they may be further off than their scatter says. */
