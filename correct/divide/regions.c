@@ -21,13 +21,18 @@ static double heat_in(const struct flow_regions *r)
 	return sum;
 }
 
-/* Heat of regions that are solved, whatever of them carries flow. */
+/* Is it solved beside stacks, whatever of it carries flow?  It has about as many free flows as edges beyond blocks. */
+static bool is_to_solve(const struct flow_region *r)
+{
+	return r->n_edges <= EFFORT_SOLVED_EDGES && r->n_edges <= r->n_blocks + EFFORT_FREE_STACKS;
+}
+
 static double heat_to_solve(const struct flow_regions *r)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < r->n; i++)
-		sum += r->v[i].n_edges <= EFFORT_SOLVED_EDGES ? r->v[i].weight : 0;
+		sum += is_to_solve(&r->v[i]) ? r->v[i].weight : 0;
 	return sum;
 }
 
