@@ -281,6 +281,19 @@ static long find_func(const struct profile *p, const char *name)
 	return best;
 }
 
+/* By the flow an only caller makes all calls. */
+static void set_only_caller(const struct profile *p, uint32_t func, struct inclusive_part *only)
+{
+	const struct profile_calls *c = &p->funcs[func].calls;
+
+	if (!isnan(only->n) || only->func == UINT32_MAX || only->func == func || !c->n_terms ||
+	    p->meta.relative || inclusive_source(p) != INCLUSIVE_FLOW)
+		return;
+	only->n = c->n;
+	only->lo = c->lo;
+	only->hi = c->hi;
+}
+
 int view_parts(const struct profile *p, const struct report_opts *o, struct view *out)
 {
 	long func = o->why ? find_func(p, o->why) : -1;
@@ -294,6 +307,8 @@ int view_parts(const struct profile *p, const struct report_opts *o, struct view
 		return report_no_match(p, o->why ? o->why : "");
 	if (inclusive_source(p) != INCLUSIVE_NONE)
 		parts = (callers ? inclusive_callers : inclusive_callees)(p, (uint32_t)func, &n);
+	if (callers && n == 1)
+		set_only_caller(p, (uint32_t)func, &parts[0]);
 	rows = mem_calloc(n + 1, sizeof(*rows));
 	for (size_t i = 0; i < n; i++) {
 		bool self = parts[i].func == (uint32_t)func;
@@ -316,6 +331,31 @@ int view_parts(const struct profile *p, const struct report_opts *o, struct view
 	out->table.columns = part_columns;
 	out->table.n_columns = sizeof(part_columns) / sizeof(part_columns[0]);
 	return 0;
+}
+
+/* Callers, or callees, of which nothing but the name is known. */
+static void note_unknown_parts(const struct profile *p, const struct report_opts *o, FILE *f)
+{
+	long func = o->why ? find_func(p, o->why) : -1;
+	bool callers = o->view == REPORT_CALLERS, any = false;
+	struct inclusive_part *parts;
+	char name[200];
+	size_t n = 0;
+
+	if (func < 0)
+		return;
+	parts = (callers ? inclusive_callers : inclusive_callees)(p, (uint32_t)func, &n);
+	for (size_t i = 0; i < n; i++)
+		any |= !isnan(inclusive_is_of_insn(p) ? parts[i].count.insn : parts[i].count.cyc) ||
+		       !isnan(parts[i].n);
+	free(parts);
+	if (!n || any)
+		return;
+	text_safe(report_name(&p->funcs[func]), name, sizeof(name));
+	fprintf(f,
+	        "# the flow names the %s of '%s', and nothing tells how much of it is whose: call stacks "
+	        "(record -g) do\n",
+	        callers ? "callers" : "callees", name);
 }
 
 /* A function without code of its own is called by nobody: what it is inlined into is. */
@@ -493,6 +533,8 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 	if (p->meta.truth)
 		fputs("# the exact counts have no calls: 'skidprof truth -g' counts them\n", f);
 	note_cut_stacks(p, f);
+	if (o->view != REPORT_CHILDREN && inclusive_source(p) == INCLUSIVE_FLOW)
+		note_unknown_parts(p, o, f);
 	if (o->view != REPORT_CHILDREN && inclusive_source(p) != INCLUSIVE_STACKS)
 		note_inlined(p, o, f);
 }

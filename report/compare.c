@@ -453,6 +453,30 @@ static int by_truth(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+int compare_nothing(const struct compare *c)
+{
+	const struct profile_region *most = NULL;
+	char name[100], why[600];
+
+	for (size_t i = 0; i < c->p->n_regions; i++) {
+		const struct profile_region *r = &c->p->regions[i];
+
+		if (r->why && *r->why && (!most || r->cyc > most->cyc))
+			most = r;
+	}
+	if (!most)
+		return sp_fail(SP_ENOTSUP, "nothing can be compared: instructions were not counted, and "
+		                           "there is no hot loop of which "
+		                           "bursts could tell the shares");
+	text_safe(most->name ? most->name : "?", name, sizeof(name));
+	text_safe(most->why, why, sizeof(why));
+	return sp_fail(SP_ENOTSUP,
+	               "nothing can be compared: instructions were not counted, and bursts tell the shares "
+	               "of no region. "
+	               " The largest, %s, is %s: %s",
+	               name, profile_status_word(most->status), why);
+}
+
 void compare_finish(struct compare *c)
 {
 	compare_score(c->rows, c->n, c->min_share, &c->score);

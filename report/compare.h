@@ -57,6 +57,9 @@ int compare_lines(struct compare *c, const struct truth *t, const struct names_j
  */
 int compare_insns(struct compare *c, const double *truth_insn, double total, bool rolled);
 
+/* Where there is no row to compare: -SP_ENOTSUP, with the reason of the largest region that has one. */
+int compare_nothing(const struct compare *c);
+
 /* Score and sort the rows. */
 void compare_finish(struct compare *c);
 void compare_fini(struct compare *c);

@@ -29,16 +29,19 @@ enum id {
 	ID_IPC_FIXED,
 };
 
+/* Beside four numbers and an interval a name has no more room in a window of 80 columns. */
+enum { NAME_BY_COUNTS = 16 };
+
 static const struct column columns[] = {
 	{ "name", "", ID_NAME, COLUMN_TEXT, COLUMN_NO_TEXT },
-	{ "truth_share", "SHARE", ID_SHARE, COLUMN_SHARE },
+	{ "truth_share", "SHARE", ID_SHARE, COLUMN_SHARE, COLUMN_WIDE },
 	{ "truth", "TRUTH", ID_TRUTH, COLUMN_COUNT },
-	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_LESS },
+	{ "raw", "RAW", ID_RAW, COLUMN_COUNT, COLUMN_WIDE },
 	{ "fixed", "FIXED", ID_FIXED, COLUMN_COUNT },
 	{ "lo", "", ID_LO, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "hi", "", ID_HI, COLUMN_COUNT, COLUMN_NO_TEXT },
 	{ "", "90% INTERVAL", ID_RANGE, COLUMN_RANGE, COLUMN_NO_DATA | COLUMN_LESS },
-	{ "", "IN-90%", ID_INSIDE_WORD, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_STATUS },
+	{ "", "IN-90%", ID_INSIDE_WORD, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_STATUS | COLUMN_WIDE },
 	{ "inside", "", ID_INSIDE, COLUMN_BOOL, COLUMN_NO_TEXT },
 	{ "raw_err", "RAW-ERR", ID_RAW_ERR, COLUMN_CHANGE },
 	{ "fixed_err", "FIXED-ERR", ID_FIXED_ERR, COLUMN_CHANGE },
@@ -111,9 +114,13 @@ static const char *by_word(enum compare_by by)
 
 static struct table table_of(const struct compare *c)
 {
-	return (struct table){ columns, sizeof(columns) / sizeof(columns[0]),
-		               c->n,    c->parts ? ~(unsigned)HAVE_CYC : ~0u,
-		               cell,    c };
+	return (struct table){ columns,
+		               sizeof(columns) / sizeof(columns[0]),
+		               c->n,
+		               c->parts ? ~(unsigned)HAVE_CYC : ~0u,
+		               cell,
+		               c,
+		               .least_name = NAME_BY_COUNTS };
 }
 
 static void print_pair(const char *what, double raw, double fixed, FILE *f)
@@ -190,7 +197,7 @@ static size_t pick_rows(const struct compare *c, size_t *pick)
 
 /* Without a limit those that count. */
 static int print_rows(struct table *t, const struct compare *c, size_t *limit, const struct term *term,
-                      bool *left_out)
+                      struct table_fit *fit)
 {
 	size_t *pick = *limit ? NULL : malloc((c->n + 1) * sizeof(*pick));
 	int err = 0;
@@ -202,64 +209,80 @@ static int print_rows(struct table *t, const struct compare *c, size_t *limit, c
 		*limit = t->n_rows = pick_rows(c, pick);
 	}
 	if (*limit)
-		err = table_print(t, *limit, term, left_out);
+		err = table_print(t, *limit, term, fit);
 	free(pick);
 	return err;
+}
+
+/* What stands before the table. */
+static int print_head(const struct compare *c, const struct term *term)
+{
+	char path[1536], creator[200], total[NUMBER_MAX];
+	struct term_notes notes;
+	FILE *f = term_notes_begin(&notes);
+
+	if (!f)
+		return -SP_ENOMEM;
+	meta_print_for(c->p, &(struct meta_columns){ .cycles = true, .compared = true }, f);
+	text_safe(c->truth, path, sizeof(path));
+	text_safe(c->creator && *c->creator ? c->creator : "unknown", creator, sizeof(creator));
+	number_grouped(c->score.truth, total);
+	fprintf(f, "# truth %s, counted by %s: %s instructions%s\n", path, creator, total,
+	        c->parts ? " in the recording's regions" : "");
+	fprintf(f, "# the truth file is read as %s%s\n", c->format && *c->format ? c->format : "exact counts",
+	        c->partial ? ": what it does not list is left out, and its counts are lower bounds" : "");
+	if (*c->p->meta.truth_why) {
+		text_safe(c->p->meta.truth_why, path, sizeof(path));
+		fprintf(f, "# NOT THE SAME RUN? %s\n", path);
+	}
+	if (c->parts) {
+		number_percent(c->outside, 0, total);
+		fprintf(f,
+		        "# FIXED is a function's share of each region's instructions, as bursts tell it, "
+		        "times the exact "
+		        "count of the region; RAW is its share of the region's time, times the same\n"
+		        "# %s of the truth's instructions have no row: they ran outside all regions\n",
+		        total);
+	}
+	if (c->moves_plt)
+		fputs("# callgrind counts PLT stubs where they are called, unless run with --skip-plt=no\n",
+		      f);
+	if (c->another > 0) {
+		number_grouped(c->another, total);
+		fprintf(f,
+		        "# left out: %s instructions of libraries that are another build in the recording\n",
+		        total);
+	}
+	fputc('\n', f);
+	return term_notes_end(&notes, term);
 }
 
 static int print_text(const struct compare *c, size_t limit, const struct term *term)
 {
 	struct table t = table_of(c);
-	char path[1536], creator[200], total[NUMBER_MAX], things[NUMBER_MAX];
-	bool left_out = false;
+	char things[NUMBER_MAX];
+	struct table_fit fit = { 0 };
 	size_t shown = limit;
-	int err;
+	struct term_notes notes;
+	int err = print_head(c, term);
+	FILE *f;
 
-	meta_print_for(c->p, &(struct meta_columns){ .cycles = true, .compared = true }, term->f);
-	text_safe(c->truth, path, sizeof(path));
-	text_safe(c->creator && *c->creator ? c->creator : "unknown", creator, sizeof(creator));
-	number_grouped(c->score.truth, total);
-	fprintf(term->f, "# truth %s, counted by %s: %s instructions%s\n", path, creator, total,
-	        c->parts ? " in the recording's regions" : "");
-	fprintf(term->f, "# the truth file is read as %s%s\n",
-	        c->format && *c->format ? c->format : "exact counts",
-	        c->partial ? ": what it does not list is left out, and its counts are lower bounds" : "");
-	if (*c->p->meta.truth_why) {
-		text_safe(c->p->meta.truth_why, path, sizeof(path));
-		fprintf(term->f, "# NOT THE SAME RUN? %s\n", path);
-	}
-	if (c->parts) {
-		number_percent(c->outside, 0, total);
-		fprintf(term->f,
-		        "# compared are shares of regions' instructions, times what the truth has of each; "
-		        "RAW "
-		        "has them by time.\n# %s of the truth's instructions are in no region, and left "
-		        "out\n",
-		        total);
-	}
-	if (c->moves_plt)
-		fputs("# callgrind counts PLT stubs where they are called, unless run with --skip-plt=no\n",
-		      term->f);
-	if (c->another > 0) {
-		number_grouped(c->another, total);
-		fprintf(term->f,
-		        "# left out: %s instructions of libraries that are another build in the recording\n",
-		        total);
-	}
-	fputc('\n', term->f);
-	err = print_rows(&t, c, &shown, term, &left_out);
+	if (err == 0)
+		err = print_rows(&t, c, &shown, term, &fit);
 	if (err < 0)
 		return err;
+	f = term_notes_begin(&notes);
+	if (!f)
+		return -SP_ENOMEM;
 	if (shown < c->n)
-		fprintf(term->f, "# %s %s not shown; --limit 0 shows all\n",
+		fprintf(f, "# %s %s not shown; --limit 0 shows all\n",
 		        number_things(c->n - shown, by_word(c->by), things),
 		        c->n - shown == 1 ? "is" : "are");
-	if (left_out)
-		fputs("# some columns have no room in this window; a wider one, '| cat' or --format csv has "
-		      "all\n",
-		      term->f);
-	print_score(c, term->f);
-	return 0;
+	table_print_fit(&fit, f);
+	err = term_notes_end(&notes, term);
+	if (err == 0)
+		print_score(c, term->f);
+	return err;
 }
 
 static int add_number(json_t *doc, const char *key, double x)

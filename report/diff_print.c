@@ -57,7 +57,8 @@ enum have {
 	HAS_EXEC = 8,
 	HAS_LINES = 16,
 	HAS_STATUS = 32,
-	HAS_OTHER = 64
+	HAS_OTHER = 64,
+	HAS_NOISE = 128,
 };
 
 static const struct column columns[] = {
@@ -65,7 +66,7 @@ static const struct column columns[] = {
 	{ "", "BEFORE", ID_BEFORE, COLUMN_MEAN, COLUMN_NO_DATA },
 	{ "", "AFTER", ID_AFTER, COLUMN_MEAN, COLUMN_NO_DATA },
 	{ "", "CHANGE", ID_CHANGE, COLUMN_TEXT, COLUMN_NO_DATA },
-	{ "", "90% INTERVAL", ID_RANGE, COLUMN_TEXT, COLUMN_NO_DATA },
+	{ "", "90% INTERVAL", ID_RANGE, COLUMN_TEXT, COLUMN_NO_DATA, HAS_NOISE },
 	MEASURE("instructions", "INSNS", DIFF_INSN, COLUMN_COUNT, HAS_INSN),
 	MEASURE("cycles", "CYCLES", DIFF_CYC, COLUMN_COUNT, HAS_CYC),
 	MEASURE("ipc", "IPC", DIFF_IPC, COLUMN_RATIO, HAS_IPC),
@@ -194,6 +195,18 @@ static void fill_texts(const struct diff *d, const struct diff_row *r, enum diff
 		         report_base(r->file), r->line, r->old_line);
 }
 
+/* Is there nothing but exact counts?  Those have no noise. */
+static bool is_exact(const struct diff *d)
+{
+	const struct diff_side *const sides[] = { &d->a, &d->b };
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < sides[k]->n; i++)
+			if (!sides[k]->profiles[i]->meta.truth)
+				return false;
+	return true;
+}
+
 static int view_new(const struct diff *d, const struct diff_opts *o, struct diff_view *v)
 {
 	size_t n = 0;
@@ -213,7 +226,7 @@ static int view_new(const struct diff *d, const struct diff_opts *o, struct diff
 	v->table.have = (d->has[DIFF_INSN] ? HAS_INSN : 0) | (d->has[DIFF_CYC] ? HAS_CYC : 0) |
 	                (d->has[DIFF_IPC] ? HAS_IPC : 0) | (d->has[DIFF_EXEC] ? HAS_EXEC : 0) |
 	                (d->has[DIFF_OTHER] ? HAS_OTHER : 0) | (d->lines ? HAS_LINES : 0) |
-	                (d->has[DIFF_INSN] ? HAS_STATUS : 0);
+	                (d->has[DIFF_INSN] && !is_exact(d) ? HAS_STATUS : 0) | (is_exact(d) ? 0 : HAS_NOISE);
 	return 0;
 }
 
@@ -234,18 +247,6 @@ static void print_side(const char *name, const struct diff_side *s, FILE *f)
 			meta_first_line(s->profiles[i], line, sizeof(line));
 		fprintf(f, "# %s %s: %s\n", name, input, line);
 	}
-}
-
-/* Are there nothing but exact counts?  Those have no noise. */
-static bool is_exact(const struct diff *d)
-{
-	const struct diff_side *const sides[] = { &d->a, &d->b };
-
-	for (size_t k = 0; k < 2; k++)
-		for (size_t i = 0; i < sides[k]->n; i++)
-			if (!sides[k]->profiles[i]->meta.truth)
-				return false;
-	return true;
 }
 
 const char *diff_noise_note(const struct diff *d)
@@ -305,31 +306,50 @@ static void print_small(const struct diff *d, enum diff_measure by, size_t n, FI
 	        n, what, 100 * d->min_share, n_sure, diff_measure_name(by));
 }
 
+static int print_head(const struct diff *d, const struct diff_opts *o, const struct term *term)
+{
+	struct term_notes notes;
+	FILE *f = term_notes_begin(&notes);
+
+	if (!f)
+		return -SP_ENOMEM;
+	print_side("before", &d->a, f);
+	print_side("after ", &d->b, f);
+	print_limits(d, f);
+	fprintf(f,
+	        "# %s of each %s, the largest difference first; SHARE is of the side where it has more\n\n",
+	        diff_measure_name(o->by), d->lines ? "line" : "function");
+	return term_notes_end(&notes, term);
+}
+
+static int print_tail(const struct diff *d, const struct diff_opts *o, const struct diff_view *v,
+                      const struct table_fit *fit, const struct term *term)
+{
+	struct term_notes notes;
+	FILE *f = term_notes_begin(&notes);
+
+	if (!f)
+		return -SP_ENOMEM;
+	if (d->n_rows + 1 > v->table.n_rows)
+		print_small(d, o->by, d->n_rows + 1 - v->table.n_rows, f);
+	if (o->limit && v->table.n_rows > o->limit + 1)
+		fprintf(f, "# %zu more are not shown; --limit 0 shows all\n", v->table.n_rows - o->limit - 1);
+	table_print_fit(fit, f);
+	return term_notes_end(&notes, term);
+}
+
 static int print_text(const struct diff *d, const struct diff_opts *o, const struct term *term)
 {
 	struct diff_view v;
-	bool left_out = false;
+	struct table_fit fit = { 0 };
 	int err = view_new(d, o, &v);
 
-	if (err == 0) {
-		print_side("before", &d->a, term->f);
-		print_side("after ", &d->b, term->f);
-		print_limits(d, term->f);
-		fprintf(term->f,
-		        "# %s of each %s, the largest difference first; SHARE is of the side where it has "
-		        "more\n\n",
-		        diff_measure_name(o->by), d->lines ? "line" : "function");
-		err = table_print(&v.table, o->limit ? o->limit + 1 : 0, term, &left_out);
-	}
-	if (err == 0 && d->n_rows + 1 > v.table.n_rows)
-		print_small(d, o->by, d->n_rows + 1 - v.table.n_rows, term->f);
-	if (err == 0 && o->limit && v.table.n_rows > o->limit + 1)
-		fprintf(term->f, "# %zu more are not shown; --limit 0 shows all\n",
-		        v.table.n_rows - o->limit - 1);
-	if (err == 0 && left_out)
-		fputs("# some columns have no room in this window; a wider one, '| cat' or --format csv has "
-		      "all\n",
-		      term->f);
+	if (err == 0)
+		err = print_head(d, o, term);
+	if (err == 0)
+		err = table_print(&v.table, o->limit ? o->limit + 1 : 0, term, &fit);
+	if (err == 0)
+		err = print_tail(d, o, &v, &fit, term);
 	view_fini(&v);
 	return err;
 }

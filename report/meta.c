@@ -421,7 +421,7 @@ static void print_relative(const struct profile_meta *m, const struct meta_colum
 	char name[LINE_MAX_BYTES] = "the time";
 
 	if (columns->compared) {
-		fputs("# instructions were not counted: bursts tell shares of a region's\n", f);
+		fputs("# instructions were not counted: bursts tell a function's share of its region's\n", f);
 		return;
 	}
 	if (!m->cyc_is_time)
@@ -627,18 +627,19 @@ static void print_entries(const struct profile_meta *m, FILE *f)
 	number_grouped((double)m->n_entries, n);
 	if (m->n_entries)
 		fprintf(f,
-		        "# %s sample%s of the user's code came after a system call or fault: %s where that "
-		        "was made\n",
-		        n, sp_plural(m->n_entries), m->n_entries == 1 ? "it stands" : "they stand");
+		        "# %s sample%s came just after a system call or page fault: %s counted at the "
+		        "instruction that "
+		        "made it\n",
+		        n, sp_plural(m->n_entries), m->n_entries == 1 ? "it is" : "each is");
 	number_grouped((double)m->n_entries_lost, n);
 	if (m->n_entries_lost)
 		fprintf(f,
-		        "# %s sample%s of the user's code came after a system call or fault, and %s in the "
-		        "kernel: "
-		        "branch records (-b) or call stacks (-g) would tell where that was made, unless it "
-		        "ended a "
-		        "signal's handler\n",
-		        n, sp_plural(m->n_entries_lost), m->n_entries_lost == 1 ? "stands" : "stand");
+		        "# %s sample%s came just after a system call or page fault, and %s counted in the "
+		        "kernel: branch "
+		        "records (-b) or call stacks (-g) would tell which instruction made it, unless it "
+		        "ended a signal's "
+		        "handler\n",
+		        n, sp_plural(m->n_entries_lost), m->n_entries_lost == 1 ? "is" : "are");
 }
 
 void meta_print(const struct profile *p, FILE *f)
@@ -663,7 +664,7 @@ void meta_print_for(const struct profile *p, const struct meta_columns *columns,
 	counted_list(m, a, sizeof(a));
 	fprintf(f, "# also counted: %s; branch records: %s\n", *a ? a : "nothing",
 	        m->branches && *m->branches ? m->branches
-	        : !m->branch_records        ? m->n_bursts ? "no, but bursts" : "no"
+	        : !m->branch_records        ? m->n_bursts ? "no, bursts instead" : "no"
 	        : m->branch_cycles          ? "yes, with cycles"
 	                                    : "yes");
 	print_amiss(m, f);

@@ -92,6 +92,17 @@ void number_grouped(double x, char out[NUMBER_MAX])
 	out[k] = '\0';
 }
 
+/* Of a change: from there on nobody reads it as a percentage. */
+enum { MANY_TIMES = 99 };
+
+static void print_times(double times, char out[NUMBER_MAX])
+{
+	char n[NUMBER_MAX];
+
+	number_si(times, n);
+	snprintf(out, NUMBER_MAX, "x%.*s", NUMBER_MAX - 2, n);
+}
+
 void number_percent(double fraction, int is_signed, char out[NUMBER_MAX])
 {
 	double percent = 100 * fraction;
@@ -99,6 +110,8 @@ void number_percent(double fraction, int is_signed, char out[NUMBER_MAX])
 
 	if (!isfinite(fraction))
 		strcpy(out, "-");
+	else if (is_signed && fraction >= MANY_TIMES && fraction < 1e20)
+		print_times(1 + fraction, out);
 	else if (fabs(percent) >= 1e6)
 		snprintf(out, NUMBER_MAX, is_signed ? "%+.1e%%" : "%.1e%%", percent);
 	else

@@ -29,7 +29,10 @@ void number_rough(double x, double half, char out[NUMBER_MAX]);
 /* "1,234,567"; "-" for NAN and infinities. */
 void number_grouped(double x, char out[NUMBER_MAX]);
 
-/* "12.3%" of a fraction, with a sign if `is_signed`; "-" for NAN and infinities. */
+/*
+ * "12.3%" of a fraction; "-" for NAN and infinities.  is_signed: it is a change, with a sign, and where it comes to a hundred times
+ * as much or more, so many times: "x14.20k".
+ */
 void number_percent(double fraction, int is_signed, char out[NUMBER_MAX]);
 
 /* "3 more functions", "1 more function" of functions.  Returns out. */

@@ -331,8 +331,8 @@ static const char *why_none(const struct profile *p, const struct report_opts *o
 }
 
 /* Nothing is left out silently: what the limit and the terminal hide is named. */
-static int print_rest(const struct view *v, const struct report_opts *o, size_t n_shown, bool left_out,
-                      const struct term *term)
+static int print_rest(const struct view *v, const struct report_opts *o, size_t n_shown,
+                      const struct table_fit *fit, const struct term *term)
 {
 	const char *what = rows_of(o->view);
 	char words[TOGETHER_MAX], things[NUMBER_MAX];
@@ -361,9 +361,7 @@ static int print_rest(const struct view *v, const struct report_opts *o, size_t 
 		fprintf(f, "# %s%s %s not shown; --limit 0 shows all\n", things,
 		        together(o->view, share, time, words), v->table.n_rows - n_shown == 1 ? "is" : "are");
 	}
-	if (left_out)
-		fputs("# some columns have no room here; a wider window, '| cat' or --format csv has all\n",
-		      f);
+	table_print_fit(fit, f);
 	return term_notes_end(&notes, term);
 }
 
@@ -393,12 +391,14 @@ static int print_head(const struct profile *p, const struct report_opts *o, cons
 static int print_text(const struct profile *p, const struct report_opts *o, const struct term *term)
 {
 	struct view v = { 0 };
-	bool left_out = false;
+	struct table_fit fit = { 0 };
 	size_t n_shown;
 	int err;
 
 	if (o->view == REPORT_WHY) {
-		err = print_head(p, o, NULL, term);
+		err = why_check(p, o->why);
+		if (err == 0)
+			err = print_head(p, o, NULL, term);
 		return err < 0 ? err : why_print(p, o->why, term);
 	}
 	err = make_view(p, o, o->view, &v);
@@ -407,9 +407,9 @@ static int print_text(const struct profile *p, const struct report_opts *o, cons
 	n_shown = rows_shown(&v, o);
 	err = print_head(p, o, &v, term);
 	if (err == 0)
-		err = table_print(&v.table, n_shown, term, &left_out);
+		err = table_print(&v.table, n_shown, term, &fit);
 	if (err == 0)
-		err = print_rest(&v, o, n_shown, left_out, term);
+		err = print_rest(&v, o, n_shown, &fit, term);
 	view_free(&v);
 	return err;
 }

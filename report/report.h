@@ -208,6 +208,9 @@ double calls_cyc(const struct profile *p, const struct profile_func *f, const st
 /* What these views rest on: a line with "# " before it, nothing for others. */
 void children_note(const struct profile *p, const struct report_opts *o, FILE *f);
 
+/* Is there a function of that name?  Else -SP_EUSAGE, as report_no_match says it. */
+int why_check(const struct profile *p, const char *function);
+
 /* One function explained: text, or an object with the regions it is in. */
 int why_print(const struct profile *p, const char *function, const struct term *term);
 int why_json(const struct profile *p, const char *function, json_t **out);

@@ -9,22 +9,26 @@
 
 #include "profiler/base/err.h"
 #include "report/number.h"
+#include "report/short_name.h"
 
 /*
  * A cell as text is never longer: names of templates can have any length.  INNER_NAME: what is behind a name, in a file or a
  * pipe, is not to be pushed out of sight by it.
  */
-enum { CELL_MAX = 4096, LEAST_NAME = 24, SHORTEST_NAME = 12, INNER_NAME = 60 };
+enum { CELL_MAX = 4096, LEAST_NAME = 24, SHORTEST_NAME = 12, INNER_NAME = SHORT_NAME_LONG };
+
+struct shown_column {
+	const struct column *column;
+	size_t width;
+	char **names; /* [n_rows], of a column of names */
+};
 
 /* The columns that are shown, and how wide they are. */
 struct layout {
-	const struct column **columns;
-	size_t *width;
-	size_t n;
-	size_t least;   /* that names have room for, before columns are left out */
-	size_t squeeze; /* width of squeezed columns, SIZE_MAX = as it is */
-	size_t last;    /* of one that is the last: the name that the row is of */
-	size_t inner;   /* width of text but in the last column; the same */
+	struct shown_column *columns;
+	size_t n, n_rows;
+	size_t least; /* that the name which a row is of has room for, before columns are left out */
+	size_t inner; /* width of text but in the last column, SIZE_MAX = as it is */
 };
 
 struct cell table_cell(const struct table *t, size_t i, int id)
@@ -86,98 +90,198 @@ static void render(const struct column *c, const struct cell *cell, char out[CEL
 	}
 }
 
+static bool is_name(const struct column *c)
+{
+	return c->kind == COLUMN_TEXT && c->flags & COLUMN_SQUEEZE;
+}
+
+/* What a column can be squeezed to: the last one is the name that the row is of. */
+static size_t least_width(const struct layout *l, size_t i)
+{
+	size_t least = i + 1 == l->n ? l->least : SHORTEST_NAME;
+
+	if (i + 1 < l->n && least < strlen(l->columns[i].column->heading))
+		least = strlen(l->columns[i].column->heading);
+	return is_name(l->columns[i].column) && l->columns[i].width > least ? least : l->columns[i].width;
+}
+
 static size_t table_width(const struct layout *l, bool squeezed)
 {
 	size_t sum = l->n ? l->n - 1 : 0; /* gaps of one */
 
 	for (size_t i = 0; i < l->n; i++)
-		sum += squeezed && (l->columns[i]->flags & COLUMN_SQUEEZE) && l->width[i] > l->least
-		               ? l->least
-		               : l->width[i];
+		sum += squeezed ? least_width(l, i) : l->columns[i].width;
 	return sum;
 }
 
+/* Columns go from the last on, and are named in the order in which they would stand. */
+static void name_left_out(struct table_fit *fit, const char *heading)
+{
+	char before[sizeof(fit->left_out)];
+
+	snprintf(before, sizeof(before), "%s", fit->left_out);
+	snprintf(fit->left_out, sizeof(fit->left_out), "%s%s%.*s", heading, *before ? ", " : "",
+	         (int)(sizeof(before) - 40), before);
+}
+
 /* Leave out the last column with that flag. */
-static bool drop_last(struct layout *l, uint8_t flag)
+static bool drop_last(struct layout *l, uint8_t flag, struct table_fit *fit)
 {
 	size_t i = l->n;
 
-	while (i && !(l->columns[i - 1]->flags & flag))
+	while (i && !(l->columns[i - 1].column->flags & flag))
 		i--;
 	if (!i)
 		return false;
+	name_left_out(fit, l->columns[i - 1].column->heading);
+	short_names_free(l->columns[i - 1].names, l->n_rows);
 	memmove(&l->columns[i - 1], &l->columns[i], (l->n - i) * sizeof(*l->columns));
-	memmove(&l->width[i - 1], &l->width[i], (l->n - i) * sizeof(*l->width));
 	l->n--;
 	return true;
 }
 
-static bool drop_to_fit(struct layout *l, size_t width)
+static void drop_to_fit(struct layout *l, size_t width, struct table_fit *fit)
 {
-	bool dropped = false;
-
-	while (table_width(l, true) > width && (drop_last(l, COLUMN_WIDE) || drop_last(l, COLUMN_LESS)))
-		dropped = true;
-	return dropped;
+	while (table_width(l, true) > width)
+		if (!drop_last(l, COLUMN_WIDE, fit) && !drop_last(l, COLUMN_LESS, fit))
+			return;
 }
 
-static void measure(const struct table *t, size_t n_rows, struct layout *l)
+static bool any_mark(const struct layout *l)
+{
+	size_t n_mark = strlen(short_name_inlined);
+
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t row = 0; l->columns[i].names && row < l->n_rows; row++) {
+			const char *name = l->columns[i].names[row];
+			size_t n = strlen(name);
+
+			if (n > n_mark && strcmp(name + n - n_mark, short_name_inlined) == 0)
+				return true;
+		}
+	return false;
+}
+
+/* The names of a column, for cells of that width. */
+static int name_rows(const struct table *t, struct layout *l, size_t i, size_t width)
+{
+	struct shown_column *c = &l->columns[i];
+	char **names = calloc(l->n_rows + 1, sizeof(*names));
+	const char **suffixes = calloc(l->n_rows + 1, sizeof(*suffixes));
+	bool ok = names && suffixes;
+
+	short_names_free(c->names, l->n_rows);
+	c->names = NULL;
+	for (size_t row = 0; ok && row < l->n_rows; row++) {
+		struct cell cell = table_cell(t, row, c->column->id);
+
+		names[row] = text_safe_new(cell.text ? cell.text : "-");
+		/* Of one row it is read before the next is asked for. */
+		suffixes[row] = cell.suffix ? strdup(cell.suffix) : NULL;
+		ok = names[row] && (!cell.suffix || suffixes[row]);
+	}
+	if (ok)
+		c->names = short_names((const char *const *)names, suffixes, l->n_rows, width, i + 1 < l->n);
+	for (size_t row = 0; suffixes && row < l->n_rows; row++)
+		free((char *)suffixes[row]);
+	free(suffixes);
+	short_names_free(names, l->n_rows);
+	return c->names ? 0 : sp_fail(SP_ENOMEM, "out of memory for %zu names", l->n_rows);
+}
+
+static void measure(const struct table *t, struct layout *l)
 {
 	char text[CELL_MAX];
 
 	for (size_t i = 0; i < l->n; i++) {
-		l->width[i] = strlen(l->columns[i]->heading);
-		for (size_t row = 0; row < n_rows; row++) {
-			struct cell cell = table_cell(t, row, l->columns[i]->id);
+		struct shown_column *c = &l->columns[i];
+
+		c->width = strlen(c->column->heading);
+		for (size_t row = 0; row < l->n_rows; row++) {
+			struct cell cell = table_cell(t, row, c->column->id);
 			size_t width;
 
-			render(l->columns[i], &cell, text);
-			width = text_width(text);
-			if (width > l->width[i])
-				l->width[i] = width;
+			if (!c->names)
+				render(c->column, &cell, text);
+			width = text_width(c->names ? c->names[row] : text);
+			if (width > c->width)
+				c->width = width;
 		}
 	}
 }
 
-/* Choose columns and widths; true in *left_out when some had no room. */
-static int lay_out(const struct table *t, size_t n_rows, const struct term *term, struct layout *l,
-                   bool *left_out)
+/* Names beside the one that a row is of get a third of the room at the most. */
+static int squeeze(const struct table *t, struct layout *l, size_t width)
 {
-	size_t squeezable = 0, fixed, room;
+	size_t n_squeezed = 0, n_inner, fixed = 0, room, last_width;
+	int err = 0;
 
+	for (size_t i = 0; i < l->n; i++) {
+		n_squeezed += is_name(l->columns[i].column);
+		fixed += is_name(l->columns[i].column) ? 1 : l->columns[i].width + 1;
+	}
+	n_inner = n_squeezed > 1 ? n_squeezed - 1 : 1;
+	room = width + 1 > fixed ? width + 1 - fixed : 0;
+	last_width = l->n && is_name(l->columns[l->n - 1].column) ? l->columns[l->n - 1].width : 0;
+	for (size_t i = 0; i < l->n && err == 0; i++) {
+		struct shown_column *c = &l->columns[i];
+		bool last = i + 1 == l->n;
+		size_t most = last ? room : room / (n_squeezed + 1);
+
+		if (!is_name(c->column))
+			continue;
+		/* What the last one does not need is theirs. */
+		if (!last && room > last_width && (room - last_width) / n_inner > most)
+			most = (room - last_width) / n_inner;
+		if (most < (last ? (size_t)SHORTEST_NAME : least_width(l, i)))
+			most = last ? SHORTEST_NAME : least_width(l, i);
+		if (c->width > most) {
+			c->width = most;
+			err = name_rows(t, l, i, most);
+		}
+		room = room > c->width ? room - c->width : 0;
+		n_inner -= !last && n_inner > 1;
+	}
+	return err;
+}
+
+static void layout_fini(struct layout *l)
+{
+	for (size_t i = 0; l->columns && i < l->n; i++)
+		short_names_free(l->columns[i].names, l->n_rows);
+	free(l->columns);
+}
+
+/* Choose columns and widths. */
+static int lay_out(const struct table *t, size_t n_rows, const struct term *term, struct layout *l,
+                   struct table_fit *fit)
+{
+	int err = 0;
+
+	*fit = (struct table_fit){ 0 };
 	l->columns = calloc(t->n_columns + 1, sizeof(*l->columns));
-	l->width = calloc(t->n_columns + 1, sizeof(*l->width));
-	if (!l->columns || !l->width)
+	l->n_rows = n_rows;
+	l->least = t->least_name ? t->least_name : LEAST_NAME;
+	l->inner = term->width ? SIZE_MAX : INNER_NAME;
+	if (!l->columns)
 		return sp_fail(SP_ENOMEM, "out of memory for a table");
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct column *c = &t->columns[i];
 
 		if (!(c->flags & COLUMN_NO_TEXT) && (c->need & ~t->have) == 0)
-			l->columns[l->n++] = c;
+			l->columns[l->n++].column = c;
 	}
-	l->least = t->least_name ? t->least_name : LEAST_NAME;
-	l->squeeze = l->last = l->inner = SIZE_MAX;
-	*left_out = false;
-	if (!term->width) {
-		l->inner = INNER_NAME;
-		return 0;
-	}
-	measure(t, n_rows, l);
-	*left_out = drop_to_fit(l, (size_t)term->width);
-	if (table_width(l, false) <= (size_t)term->width)
-		return 0;
-	for (size_t i = 0; i < l->n; i++)
-		squeezable += (l->columns[i]->flags & COLUMN_SQUEEZE) && l->width[i] > l->least;
-	if (!squeezable)
-		return 0;
-	fixed = table_width(l, true) - squeezable * l->least;
-	room = (size_t)term->width > fixed ? (size_t)term->width - fixed : 0;
-	/* A third of it for where a row is, two for what. */
-	l->squeeze = squeezable > 1 ? room / (squeezable + 1) : room;
-	if (l->squeeze < SHORTEST_NAME)
-		l->squeeze = SHORTEST_NAME;
-	l->last = room > squeezable * l->squeeze ? room - (squeezable - 1) * l->squeeze : l->squeeze;
-	return 0;
+	for (size_t i = 0; i < l->n && err == 0; i++)
+		if (is_name(l->columns[i].column))
+			err = name_rows(t, l, i, i + 1 < l->n ? l->inner : SIZE_MAX);
+	if (err < 0 || !term->width)
+		return err;
+	measure(t, l);
+	drop_to_fit(l, (size_t)term->width, fit);
+	if (table_width(l, false) > (size_t)term->width)
+		err = squeeze(t, l, (size_t)term->width);
+	fit->marks = err == 0 && any_mark(l);
+	return err;
 }
 
 static const char *status_color(const char *word)
@@ -193,81 +297,20 @@ static const char *status_color(const char *word)
 	return NULL;
 }
 
-static bool ends_with(const char *begin, const char *end, const char *word)
-{
-	size_t n = strlen(word);
-
-	return (size_t)(end - begin) >= n && strncmp(end - n, word, n) == 0;
-}
-
-/* What stands within <> goes: the names of what it is made of say more. */
-static void drop_arguments(char *text)
-{
-	char *to = text;
-	int depth = 0;
-
-	for (const char *at = text; *at; at++) {
-		bool opens =
-		        *at == '<' && !ends_with(text, to, "operator") && !ends_with(text, to, "operator<");
-		bool closes = *at == '>' && depth > 0;
-
-		depth -= closes;
-		if (depth == 0)
-			*to++ = *at;
-		depth += opens || (*at == '<' && depth > 0);
-	}
-	*to = '\0';
-}
-
-/* Of a name with a path what is last says most. */
-static void squeeze_name(char *text, size_t width)
-{
-	size_t n = text_width(text);
-
-	if (n > width) {
-		drop_arguments(text);
-		n = text_width(text);
-	}
-	if (width < SHORTEST_NAME || n <= width || !strstr(text, "::") || strchr(text, '(')) {
-		text_squeeze(text, width);
-		return;
-	}
-	text_skip(text, n - (width - 3));
-	memmove(text + 3, text, strlen(text) + 1);
-	memset(text, '.', 3);
-}
-
-/* What is behind a name, " (inlined)", stays whole where there is room for some of the name, too. */
-static void render_squeezed(const struct column *c, const struct cell *cell, size_t width, char out[CELL_MAX])
-{
-	size_t n_suffix = cell->suffix ? text_width(cell->suffix) : 0, n;
-
-	if (c->kind != COLUMN_TEXT || n_suffix + SHORTEST_NAME > width) {
-		render(c, cell, out);
-		text_squeeze(out, width);
-		return;
-	}
-	text_safe(cell->text ? cell->text : "-", out, CELL_MAX);
-	if (width != SIZE_MAX)
-		squeeze_name(out, width - n_suffix);
-	n = strlen(out);
-	text_safe(cell->suffix ? cell->suffix : "", out + n, CELL_MAX - n);
-}
-
 static int fill_line(const struct table *t, size_t row, const struct layout *l, struct libscols_line *line)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		const struct column *c = l->columns[i];
+		const struct column *c = l->columns[i].column;
 		struct cell cell = table_cell(t, row, c->id);
-		size_t width = !(c->flags & COLUMN_SQUEEZE) ? SIZE_MAX : i + 1 < l->n ? l->squeeze : l->last;
 		char text[CELL_MAX];
 
-		if (c->kind == COLUMN_TEXT && i + 1 < l->n && l->inner < width)
-			width = l->inner;
-		if (width < SIZE_MAX || c->flags & COLUMN_SQUEEZE)
-			render_squeezed(c, &cell, width, text);
-		else
+		if (l->columns[i].names) {
+			snprintf(text, sizeof(text), "%s", l->columns[i].names[row]);
+		} else {
 			render(c, &cell, text);
+			if (c->kind == COLUMN_TEXT && i + 1 < l->n && l->inner < SIZE_MAX)
+				text_squeeze(text, l->inner);
+		}
 		if (scols_line_set_data(line, i, text) != 0)
 			return -1;
 		if ((c->flags & COLUMN_STATUS) && status_color(text))
@@ -279,9 +322,9 @@ static int fill_line(const struct table *t, size_t row, const struct layout *l, 
 static int fill(const struct table *t, size_t n_rows, const struct layout *l, struct libscols_table *out)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		int flags = l->columns[i]->kind == COLUMN_TEXT ? 0 : SCOLS_FL_RIGHT;
+		int flags = l->columns[i].column->kind == COLUMN_TEXT ? 0 : SCOLS_FL_RIGHT;
 
-		if (!scols_table_new_column(out, l->columns[i]->heading, 0, flags))
+		if (!scols_table_new_column(out, l->columns[i].column->heading, 0, flags))
 			return -1;
 	}
 	for (size_t row = 0; row < n_rows; row++) {
@@ -297,23 +340,32 @@ bool table_has(const struct table *t, size_t limit, const struct term *term, con
 {
 	size_t n_rows = limit && limit < t->n_rows ? limit : t->n_rows;
 	struct layout l = { 0 };
-	bool dropped, has = false;
+	struct table_fit fit;
+	bool has = false;
 
-	if (lay_out(t, n_rows, term, &l, &dropped) == 0)
+	if (lay_out(t, n_rows, term, &l, &fit) == 0)
 		for (size_t i = 0; i < l.n; i++)
-			has |= strcmp(l.columns[i]->heading, heading) == 0;
-	free(l.columns);
-	free(l.width);
+			has |= strcmp(l.columns[i].column->heading, heading) == 0;
+	layout_fini(&l);
 	return has;
 }
 
-int table_print(const struct table *t, size_t limit, const struct term *term, bool *left_out)
+void table_print_fit(const struct table_fit *fit, FILE *f)
+{
+	if (*fit->left_out)
+		fprintf(f, "# no room here for %s: a wider window, '| cat' or --format csv has all\n",
+		        fit->left_out);
+	if (fit->marks)
+		fputs("# [i]: inlined\n", f);
+}
+
+int table_print(const struct table *t, size_t limit, const struct term *term, struct table_fit *fit)
 {
 	size_t n_rows = limit && limit < t->n_rows ? limit : t->n_rows;
 	struct libscols_table *out = NULL;
 	struct layout l = { 0 };
-	bool dropped = false;
-	int err = lay_out(t, n_rows, term, &l, &dropped);
+	struct table_fit found;
+	int err = lay_out(t, n_rows, term, &l, &found);
 
 	if (err < 0)
 		goto out;
@@ -329,11 +381,10 @@ int table_print(const struct table *t, size_t limit, const struct term *term, bo
 	if (fill(t, n_rows, &l, out) < 0)
 		goto out;
 	err = scols_print_table(out) == 0 ? 0 : sp_fail(SP_EIO, "a table could not be written");
-	if (left_out)
-		*left_out = dropped;
+	if (fit)
+		*fit = found;
 out:
 	scols_unref_table(out);
-	free(l.columns);
-	free(l.width);
+	layout_fini(&l);
 	return err;
 }

@@ -34,7 +34,7 @@ enum column_flag {
 	COLUMN_NO_TEXT = 1 << 0, /* in JSON and CSV only */
 	COLUMN_NO_DATA = 1 << 1, /* in text only */
 	COLUMN_WIDE = 1 << 2,    /* in text only where there is room: the last ones go first ... */
-	COLUMN_SQUEEZE = 1 << 3, /* long texts are cut in the middle on a terminal */
+	COLUMN_SQUEEZE = 1 << 3, /* names: long ones are folded, and cut on a terminal */
 	COLUMN_STATUS = 1 << 4,  /* a status word: coloured */
 	COLUMN_LESS = 1 << 5,    /* ... and when all those are gone, these */
 };
@@ -70,13 +70,21 @@ struct table {
 /* Row i of what is shown. */
 struct cell table_cell(const struct table *t, size_t i, int id);
 
+/* What a table has less of than it could. */
+struct table_fit {
+	char left_out[200]; /* headings of columns that had no room, with commas between; "" = none */
+	bool marks;         /* " [i]" stands for " (inlined)" */
+};
+
 /*
  * On a terminal narrower than the table, COLUMN_WIDE columns are left out, one by one, then COLUMN_LESS ones, and
- * COLUMN_SQUEEZE ones cut.  *left_out (may be NULL): whether columns were; table_has(): whether
- * table_print() shows this one.  All others return 0, -SP_ENOMEM or -SP_EIO.
+ * COLUMN_SQUEEZE ones shortened (short_name.h), as they are anywhere where they are long.  table_has(): whether table_print() shows
+ * this column.  *fit may be NULL; table_print_fit() says it in lines that begin with "# ".  All others return 0, -SP_ENOMEM
+ * or -SP_EIO.
  */
 bool table_has(const struct table *t, size_t limit, const struct term *term, const char *heading);
-int table_print(const struct table *t, size_t limit, const struct term *term, bool *left_out);
+int table_print(const struct table *t, size_t limit, const struct term *term, struct table_fit *fit);
+void table_print_fit(const struct table_fit *fit, FILE *f);
 int table_csv(const struct table *t, FILE *f);
 int table_json(const struct table *t, json_t **out);
 

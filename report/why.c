@@ -113,11 +113,15 @@ static const char *advice_of_bursts(const struct profile *p, const struct profil
 {
 	if (is_reason(r, reason_text_no_budget))
 		return "a larger --budget (report).  " BY_TRUTH;
-	if (is_reason(r, reason_text_too_large_to_look))
-		return BY_TRUTH ".  More bursts don't help; branch records (record -b), where the processor "
-		                "has them ('skidprof doctor' tells), give averages";
+	if (is_reason(r, reason_text_too_large)) /* or the others that begin so */
+		return BY_TRUTH ".  Longer runs and larger --burst-budgets help only if they show that less "
+		                "of its code runs.  No "
+		                "averages are made of bursts: they come by time, and how fast its parts run "
+		                "is not known";
 	if (is_reason(r, reason_text_few_samples))
 		return "a longer run, or a smaller period (-c).  " BY_TRUTH;
+	if (is_reason(r, reason_text_broken_stacks))
+		return BY_TRUTH ".  More bursts don't help: as many of them would leave its code";
 	if (is_share_told(p, func, r))
 		return BY_TRUTH ".  More bursts don't help: its share of this region is known";
 	if (is_apart(r))
@@ -126,8 +130,6 @@ static const char *advice_of_bursts(const struct profile *p, const struct profil
 		                                                                   : BY_TRUTH
 		               ".  More bursts don't help; timed paths (record --timed-bursts auto, some ten "
 		               "seconds or longer) may tell how fast loops ran, and leave some of the doubt";
-	if (is_reason(r, reason_text_broken_stacks))
-		return BY_TRUTH ".  More bursts don't help: as many of them would lead through other code";
 	return "more bursts: a longer run, or a larger --burst-budget.  " BY_TRUTH;
 }
 
@@ -571,19 +573,20 @@ static int print_one(const struct profile *p, uint32_t func, FILE *f)
 	return 0;
 }
 
+int why_check(const struct profile *p, const char *function)
+{
+	for (size_t i = 0; i < p->n_funcs; i++)
+		if (report_matches(&p->funcs[i], function))
+			return 0;
+	return report_no_match(p, function);
+}
+
 int why_print(const struct profile *p, const char *function, const struct term *term)
 {
-	size_t n = 0;
+	int err = why_check(p, function);
 
-	for (size_t i = 0; i < p->n_funcs; i++) {
-		int err;
-
-		if (!report_matches(&p->funcs[i], function))
-			continue;
-		n++;
-		err = print_one(p, (uint32_t)i, term->f);
-		if (err < 0)
-			return err;
-	}
-	return n ? 0 : report_no_match(p, function);
+	for (size_t i = 0; err == 0 && i < p->n_funcs; i++)
+		if (report_matches(&p->funcs[i], function))
+			err = print_one(p, (uint32_t)i, term->f);
+	return err;
 }

@@ -199,6 +199,13 @@ static bool known_short(const struct argp_option *o, int c)
 	return strchr("?hVvq", c) != NULL;
 }
 
+/* A word that --format takes, where there is such an option: many tools have an option of that name. */
+static bool is_format(const struct argp_option *o, const char *word)
+{
+	return (strcmp(word, "text") == 0 || strcmp(word, "json") == 0 || strcmp(word, "csv") == 0) &&
+	       known_long(o, "format", strlen("format"));
+}
+
 /*
  * glibc's argp prints its own complaint and can't be given a suggestion, so
  * unknown options are looked for first.  The word after an option that takes
@@ -212,6 +219,9 @@ static int refuse_long(const struct argp *argp, const char *prog, const char *ar
 	char word[MAX_WORD + 1];
 
 	snprintf(word, sizeof(word), "%.*s", (int)n, arg + 2);
+	if (is_format(argp->options, word))
+		return sp_fail(SP_EUSAGE, "%s: unknown option --%s; did you mean --format %s?", prog, word,
+		               word);
 	words = option_words(argp->options);
 	near = words ? cmd_suggest(word, words) : NULL;
 	if (near)
@@ -220,6 +230,17 @@ static int refuse_long(const struct argp *argp, const char *prog, const char *ar
 		sp_fail(SP_EUSAGE, "%s: unknown option --%s; see '%s --help'", prog, word, prog);
 	free(words);
 	return -SP_EUSAGE;
+}
+
+/* Is this a long option, all of its name?  No argument is one. */
+static bool is_whole_option(const struct argp_option *o, const char *arg)
+{
+	if (strncmp(arg, "--", 2) != 0)
+		return false;
+	for (; o && (o->name || o->key || o->doc); o++)
+		if (o->name && strcmp(o->name, arg + 2) == 0)
+			return true;
+	return false;
 }
 
 /* Does this word take the next one as its argument? */
@@ -284,8 +305,13 @@ static int check_options(const struct argp *argp, int argc, char **argv, bool in
 		err = is_known(argp, argv[i]) ? 0 : check_unknown(argp, argv[0], argv + i);
 		if (err < 0)
 			return err;
-		if (takes_next(argp->options, argv[i]) && ++i >= argc)
+		if (!takes_next(argp->options, argv[i]))
+			continue;
+		if (++i >= argc)
 			return sp_fail(SP_EUSAGE, "%s: option %s needs an argument", argv[0], argv[i - 1]);
+		if (is_whole_option(argp->options, argv[i]))
+			return sp_fail(SP_EUSAGE, "%s: option %s needs an argument, and %s is another option",
+			               argv[0], argv[i - 1], argv[i]);
 	}
 	return 0;
 }

@@ -581,8 +581,9 @@ bool bursts_beside_counters(const struct record_opts *opts)
 
 void bursts_say_beside(bool records)
 {
-	sp_note(records ? "taking bursts beside branch records, for their moments are fair (--bursts=0 turns "
-	                  "them off)"
+	sp_note(records ? "taking bursts as well: branch records miss fast code, bursts come at any moment "
+	                  "(--bursts=0 "
+	                  "turns them off)"
 	                : "no branch records here; taking bursts instead (--bursts=0 turns them off)");
 }
 
@@ -750,7 +751,8 @@ static void say_unreplayed(const struct bursts *b)
 static const char *words_for_none(const struct bursts *b)
 {
 	if (b->n_put_off)
-		return ": --burst-budget allowed none; record for longer, or allow more (--burst-budget=10%)";
+		return ": --burst-budget has no room for one.  Record for longer, or allow more "
+		       "(--burst-budget=10%)";
 	if (b->n_end[BURST_GONE])
 		return ": its processes or threads had ended before they could be stopped; 'skidprof truth' "
 		       "counts what "

@@ -48,6 +48,9 @@ static uint32_t first_header(const struct flow_graph *g, const struct flow_regio
 	return first;
 }
 
+/* Cut off, the brackets of a name would not match, and nothing of it could be folded. */
+enum { NAME_BYTES = 4096, MOST_OF_NAME = 3900 };
+
 static const char *region_name(struct assembly *a, uint32_t header)
 {
 	const struct flow_block *head = &a->w->graph->blocks[header];
@@ -55,17 +58,16 @@ static const char *region_name(struct assembly *a, uint32_t header)
 	struct module_inlining inlinings[MODULE_MAX_INLININGS];
 	size_t n = module_inlinings(m, head->vaddr, inlinings);
 	const char *file = NULL, *slash;
-	char name[512];
+	char name[NAME_BYTES + 128], func[NAME_BYTES];
 	unsigned line = 0;
 
+	snprintf(func, sizeof(func), "%.*s", MOST_OF_NAME, n ? inlinings[n - 1].name : "[unknown]");
 	module_line(m, place_of(a, head, m), &file, &line);
 	slash = file ? strrchr(file, '/') : NULL;
 	if (file && line)
-		snprintf(name, sizeof(name), "%.300s (%.100s:%u)", n ? inlinings[n - 1].name : "[unknown]",
-		         slash ? slash + 1 : file, line);
+		snprintf(name, sizeof(name), "%s (%.100s:%u)", func, slash ? slash + 1 : file, line);
 	else
-		snprintf(name, sizeof(name), "%.300s (0x%jx)", n ? inlinings[n - 1].name : "[unknown]",
-		         (uintmax_t)head->vaddr);
+		snprintf(name, sizeof(name), "%s (0x%jx)", func, (uintmax_t)head->vaddr);
 	return profile_string(a->p, name);
 }
 
@@ -168,7 +170,7 @@ static int by_name(const void *a, const void *b)
 static void tell_apart(struct profile *p)
 {
 	struct profile_region **r = mem_calloc(p->n_regions + 1, sizeof(*r));
-	char name[600];
+	char name[NAME_BYTES + 256];
 
 	for (size_t i = 0; i < p->n_regions; i++)
 		r[i] = &p->regions[i];

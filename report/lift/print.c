@@ -521,13 +521,10 @@ static void print_head(const struct lift *l, FILE *f)
 
 static int print_table(const struct table *t, const struct term *term)
 {
-	bool left_out = false;
-	int err = table_print(t, 0, term, &left_out);
+	struct table_fit fit = { 0 };
+	int err = table_print(t, 0, term, &fit);
 
-	if (left_out)
-		fputs("# some columns have no room in this window; a wider one, '| cat' or --format csv has "
-		      "all\n",
-		      term->f);
+	table_print_fit(&fit, term->f);
 	return err;
 }
 

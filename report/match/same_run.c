@@ -114,35 +114,41 @@ void same_run_doubt(struct profile *p)
 		doubt(p, "the truth has instructions where hardly any time was sampled: another input");
 }
 
-/* Is it seen in more samples than are chance?  Of cycles, where there are some. */
-static bool is_seen(const struct profile *p, const struct profile_count *c)
+/* How many samples a count stands for: those of cycles, where there are some. */
+static double samples_of(const struct profile *p, const struct profile_count *c)
 {
 	bool cyc = p->meta.cyc_event >= 0;
 	int i = cyc ? p->meta.cyc_event : p->meta.insn_event;
 	const struct profile_event *e = i >= 0 && (size_t)i < p->meta.n_events ? &p->meta.events[i] : NULL;
 	double n = cyc ? c->raw_cyc / p->meta.cyc_per_event : c->raw_insn;
 
-	return e && e->n_samples && n / profile_mean_period(e) > profile_fewest_samples;
+	return e && e->n_samples ? n / profile_mean_period(e) : 0;
 }
 
 void same_run_doubt_unseen(struct profile *p, const bool *own, const bool *rolled)
 {
 	const struct profile_func *most = NULL;
-	double all = 0, unseen = 0;
+	/*
+	 * One sample is enough against a count of none, for it stands where something ran.  Tools that count by name may have put what ran
+	 * to another name, a caller's: of theirs more samples are asked for, as they are against a whole run.
+	 */
+	double all = 0, unseen = 0, least = p->meta.truth_rolled ? profile_fewest_samples : 0;
 	char why[600];
 
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		struct profile_func *func = &p->funcs[f];
 
 		all += func->rolled.raw_cyc;
-		if (own[f] && is_seen(p, &func->count)) {
+		if (own[f] && samples_of(p, &func->count) > least) {
 			func->status = reason_status_other_run;
 			func->why = reason_text_other_run;
 		}
-		if (!rolled[f] || !is_seen(p, &func->rolled))
+		if (!rolled[f] || !(samples_of(p, &func->rolled) > least))
 			continue;
 		func->rolled_status = reason_status_other_run;
 		func->rolled_why = reason_text_other_run;
+		if (!(samples_of(p, &func->rolled) > profile_fewest_samples))
+			continue;
 		unseen += func->rolled.raw_cyc;
 		if (!most || func->rolled.raw_cyc > most->rolled.raw_cyc)
 			most = func;

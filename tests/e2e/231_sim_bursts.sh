@@ -41,7 +41,7 @@ print(eval(sys.argv[1]))' "$2"
 bursts=$(sed -n 's/^skidprof: \([0-9]*\) bursts of \([0-9]*\) branches$/\1/p' err)
 echo "# ${bursts:-no} bursts; worst $(field with worst), without $(field without worst)"
 check 'it says how many there were' test "${bursts:-0}" -gt 50
-check 'and the report does' sh -c '"$SKIDPROF" report -i with.data | grep -q "branch records: no, but bursts$"'
+check 'and the report does' sh -c '"$SKIDPROF" report -i with.data | grep -q "branch records: no, bursts instead$"'
 check 'and JSON' sh -c '"$SKIDPROF" report --format json -i with.data | python3 -c "
 import json, sys
 m = json.load(sys.stdin)[\"meta\"]
@@ -82,8 +82,8 @@ default() # NAME WANTED OPTION...
 		echo none
 	fi | grep -q "$1"' sh "$wanted"
 }
-default 'by default there are bursts beside records without cycles' 'taking bursts beside branch records'
-default 'and beside records with cycles' 'taking bursts beside branch records' --core skylake
+default 'by default there are bursts beside records without cycles' 'taking bursts as well: branch records'
+default 'and beside records with cycles' 'taking bursts as well: branch records' --core skylake
 default 'those of a core without records take their place' 'no branch records here; taking bursts instead' --core cortex-a76
 default 'none without branches' none --no-branches
 default 'none if that is said' none --bursts=0

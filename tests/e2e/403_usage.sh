@@ -42,6 +42,12 @@ check 'a command cut short' status 2 "$SKIDPROF" rep
 check 'is not guessed' one_line "did you mean 'report'?"
 check 'help for one that is none' status 2 "$SKIDPROF" help comapre
 check 'suggests, too' one_line "did you mean 'compare'?"
+check 'a format is no option' status 2 "$SKIDPROF" report --json
+check 'but --format takes it' one_line 'did you mean --format json?'
+check 'an option is no argument of another' status 2 "$SKIDPROF" report -i two.data --callers --fixed
+check 'which is said' one_line 'option --callers needs an argument, and --fixed is another option'
+check 'a function that is not there' status 1 "$SKIDPROF" report -i two.data --why nosuch
+check 'has no report before that is said' test ! -s out
 check 'a misspelt option of all' status 2 "$SKIDPROF" --verson
 check 'is no command' one_line "unknown option --verson; did you mean --version?"
 check 'two tables' status 2 "$SKIDPROF" report --regions --callers main -i two.data

@@ -111,7 +111,7 @@ print("#", off, "at most", most)
 raise SystemExit(not max(abs(x) for x in off.values()) < most < 0.1)' "$bursts" "$branches"
 check 'slow has a lower IPC than mix' json '{f["name"]: f["ipc_fixed"] for f in d["functions"]}["slow"] < {f["name"]: f["ipc_fixed"] for f in d["functions"]}["mix"]'
 check 'shares are compared with exact ones' status 0 "$SKIDPROF" compare --truth app.cg app.data
-check 'which is said' has out 'shares of a region'
+check 'which is said' has out 'share of each region'
 check 'without columns that nothing is known of' sh -c '! grep -q IPC out'
 check 'as JSON' status 0 "$SKIDPROF" compare --truth app.cg app.data --format json
 check 'by the bursts they are nearer than by time' json 'd["shares_of_regions"] and d["eps_fixed"] < 0.05 and d["eps_fixed"] < d["eps_raw"]'

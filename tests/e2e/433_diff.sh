@@ -129,6 +129,7 @@ check 'equal exact counts are the same' sh -c '"$SKIDPROF" diff a1.truth a1.trut
 check 'a measure that a side lacks' status 1 "$SKIDPROF" diff a1.truth b1.truth --by cycles
 check 'what both have is said' one_line '--by cycles: not known on both sides; what both have: instructions'
 check 'executions are not in such files either' status 1 "$SKIDPROF" diff a1.truth b1.truth --by executions
+check 'of exact counts there is neither a status nor an interval' sh -c '! "$SKIDPROF" diff a1.truth b1.truth | grep -q "STATUS\|INTERVAL"'
 check 'and have no column' sh -c '! "$SKIDPROF" diff a1.truth b1.truth | grep -q EXECUTED'
 cat >other.c <<'END'
 __attribute__((noipa)) unsigned elsewhere(unsigned n)

@@ -93,7 +93,7 @@ for core in zen5-real skylake-real; do
 	"$SKIDPROF" report -i calls.data --format json >out 2>err
 	check 'none stands there' json 'len(d["functions"]) > 3 and not any((f["module"] or "").startswith("[kernel") for f in d["functions"])'
 	"$SKIDPROF" report -i calls.data >out 2>err
-	check 'it is said' grep -q "samples of the user's code came after a system call or fault: they stand where that was made" out
+	check 'it is said' grep -q "samples came just after a system call or page fault: each is counted at the instruction that made it" out
 done
 
 # Records without counts: before() ends at a call, and apart() has none near.
@@ -111,5 +111,5 @@ check 'plain, without records: it is recorded' status 0 "$SKIDPROF" record -q --
 check 'they stand in the kernel' json 'd["meta"]["in_kernel_entry"] > 0.02 * d["meta"]["samples"] and d["meta"]["after_kernel_entry"] == 0'
 check 'nothing that is wrong is called fixed' json 'all(f["status"] != "fixed" or f["lo"] <= f["truth"] <= f["hi"] or abs(f["fixed_err"]) < 0.05 for f in d["functions"])'
 "$SKIDPROF" report -i calls.data >out 2>err
-check 'it is said, and what would tell' grep -q 'and stand in the kernel: branch records (-b) or call stacks (-g) would tell' out
+check 'it is said, and what would tell' grep -q 'and are counted in the kernel: branch records (-b) or call stacks (-g) would tell' out
 finish

@@ -43,5 +43,5 @@ python3 tests/stat/headline.py "$dir/native" "$B/accuracy/json" || exit 1
 echo '@figures make headline, skid'
 COLUMNS=110 "$B/skidprof" compare -i "$dir/data" --truth "$dir/truth" --limit 2 | sed -n '/^ *SHARE/,/^#/{/^#/!p}'
 echo
-echo "Counts and cycles are the simulated core's; the machine below ran it."
+echo "Counts and cycles are those of a simulated core (Zen 5), run on this machine:"
 rm -f "$dir/data" "$dir/truth"

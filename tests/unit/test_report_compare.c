@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "profiler/base/err.h"
 #include "report/compare.h"
 #include "tests/unit/report_fixture.h"
 
@@ -248,7 +249,9 @@ static void shares_of_regions_are_compared_where_nothing_was_counted(void **stat
 	assert_int_equal(c.score.n_inside, 1);
 	assert_float_equal(c.outside, 0.05, 1e-12);
 	text = compare_text(&c, REPORT_TEXT, 0);
-	assert_non_null(strstr(text, "# 5.00% of the truth's instructions are in no region, and left out\n"));
+	assert_non_null(
+	        strstr(text,
+	               "# 5.00% of the truth's instructions have no row: they ran outside all regions\n"));
 	assert_null(strstr(text, "SHARE is of the time"));
 	free(text);
 	compare_fini(&c);
@@ -300,6 +303,24 @@ static void a_function_of_several_regions_has_their_sum(void **state)
 	profile_free(p);
 }
 
+/* No region has shares to compare: the reason of the largest is said. */
+static void where_nothing_can_be_compared_it_is_said_why(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct compare c = { .p = p, .parts = true };
+
+	(void)state;
+	p->regions[0].status = PROFILE_UNRELIABLE;
+	p->regions[0].why = "too large to be solved: 1486 blocks";
+	assert_int_equal(compare_nothing(&c), -SP_ENOTSUP);
+	assert_non_null(strstr(sp_error_text(), "nothing can be compared"));
+	assert_non_null(strstr(sp_error_text(), "is unreliable: too large to be solved: 1486 blocks"));
+	p->regions[0].why = "";
+	assert_int_equal(compare_nothing(&c), -SP_ENOTSUP);
+	assert_non_null(strstr(sp_error_text(), "no hot loop"));
+	profile_free(p);
+}
+
 static void the_text_ends_with_the_score(void **state)
 {
 	struct profile *p = profile_fixture();
@@ -340,6 +361,7 @@ int main(void)
 		cmocka_unit_test(lines_and_instructions_are_compared_too),
 		cmocka_unit_test(shares_of_regions_are_compared_where_nothing_was_counted),
 		cmocka_unit_test(a_function_of_several_regions_has_their_sum),
+		cmocka_unit_test(where_nothing_can_be_compared_it_is_said_why),
 		cmocka_unit_test(the_text_ends_with_the_score),
 	};
 

@@ -106,6 +106,10 @@ static void percentages_show_two_to_three_digits(void **state)
 	assert_string_equal(text, "-50.0%");
 	number_percent(NAN, 1, text);
 	assert_string_equal(text, "-");
+	number_percent(14200, 1, text);
+	assert_string_equal(text, "x14.20k");
+	number_percent(98.9, 1, text);
+	assert_string_equal(text, "+9890.0%");
 	number_percent(1e300, 1, text);
 	assert_true(strlen(text) < NUMBER_MAX);
 }
