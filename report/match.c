@@ -9,6 +9,7 @@
 #include "profiler/base/err.h"
 #include "report/number.h"
 #include "report/report.h"
+#include "report/short_name.h"
 
 enum { MAX_NAME = 512 };
 
@@ -92,8 +93,23 @@ static bool any_matches(const char *names, const char *pattern)
 	return false;
 }
 
+/* A name as tables have it, that somebody copied. */
+static bool shown_as(const char *name, const char *pattern)
+{
+	char *text = text_safe_new(name);
+	bool same;
+
+	if (text)
+		short_name_fold(text, SHORT_NAME_LONG);
+	same = text && strcmp(text, pattern) == 0;
+	free(text);
+	return same;
+}
+
 bool report_matches(const struct profile_func *f, const char *pattern)
 {
+	if (strchr(pattern, '<') && shown_as(report_name(f), pattern))
+		return true;
 	if (f->full && strcmp(f->full, pattern) == 0)
 		return true;
 	if (named(f->name, pattern) || strcmp(f->linkage, pattern) == 0)

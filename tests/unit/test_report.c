@@ -422,6 +422,10 @@ static void functions_are_found_by_every_name_they_have(void **state)
 	const struct profile_func sift = { .name = "void ns::sift<int>(int*)", .linkage = "s" };
 	const struct profile_func find = { .name = "Table<Key, std::less<Key> >::find", .linkage = "f" };
 	const struct profile_func shift = { .name = "ns::operator<< <char>(char)", .linkage = "o" };
+	const struct profile_func iter = {
+		.name = "<core::slice::iter::Iter<T> as core::iter::traits::iterator::Iterator>::next",
+		.linkage = "i"
+	};
 	const struct profile_func hidden = { .name = "(anonymous namespace)::step(int)", .linkage = "h" };
 
 	(void)state;
@@ -443,6 +447,9 @@ static void functions_are_found_by_every_name_they_have(void **state)
 	assert_false(report_matches(&sift, "sift<char>"));
 	assert_true(report_matches(&find, "find"));
 	assert_true(report_matches(&find, "Table::find"));
+	/* As tables have it. */
+	assert_true(report_matches(&iter, "<Iter<T> as Iterator>::next"));
+	assert_false(report_matches(&iter, "<Iter<T> as Iterator>::last"));
 	assert_true(report_matches(&find, "Table<Key, std::less<Key> >::find"));
 	assert_false(report_matches(&find, "Table"));
 	assert_true(report_matches(&shift, "operator<<"));
