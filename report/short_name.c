@@ -67,13 +67,12 @@ static void fold_arguments(char *name, int deepest)
 /* Where a path such as "core::iter::Iter" that begins here has its last part. */
 static const char *last_part(const char *path)
 {
-	const char *part = path;
+	static const char of_paths[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_{}:";
 
-	for (const char *at = path;
-	     isalnum((unsigned char)*at) || *at == '_' || *at == '{' || *at == '}' || *at == ':'; at++)
-		if (at[0] == ':' && at[1] == ':')
-			part = ++at + 1;
-	return part;
+	for (size_t n = strspn(path, of_paths); n >= 2; n--)
+		if (path[n - 1] == ':' && path[n - 2] == ':')
+			return path + n;
+	return path;
 }
 
 /* "<a::b::T as c::Trait>::f" -> "<T as Trait>::f" */
