@@ -369,9 +369,9 @@ static void weigh(const struct path *s, const struct scope_stacks *r, double w_c
 	moments_fini(&m);
 }
 
-void path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, float *weight)
+void path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, double share, float *weight)
 {
-	weigh(s, r, window(r), weight);
+	weigh(s, r, fmax(1, share * window(r)), weight);
 }
 
 /* Instructions that a stack counts, in the window of each of the moments that it stands for. */

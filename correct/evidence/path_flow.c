@@ -137,7 +137,7 @@ static void weigh(const struct path *s, const struct scope_stacks *r, size_t n_e
                   float *weight)
 {
 	if (how == BY_CYCLES)
-		path_weigh_by_cycles(s, r, weight);
+		path_weigh_by_cycles(s, r, 1, weight);
 	else if (how != AS_SEEN)
 		weigh_by_counts(s, r, n_edges, how, weight);
 	for (size_t i = 0; how == AS_SEEN && i < r->stacks.n; i++)
@@ -163,13 +163,28 @@ static void taper(const struct scope_stacks *r, float *weight)
 	}
 }
 
+/* What half the window says, for as many instructions as all of it. */
+static void tally_half(const struct path *s, const struct scope_stacks *r, size_t n_edges,
+                       const struct path_tally *mean, struct path_tally *half)
+{
+	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
+
+	path_weigh_by_cycles(s, r, 0.5, weight);
+	for (size_t i = 0; i < r->stacks.n; i++)
+		path_add_stack(s, r, &r->stacks.v[i], weight, 1, half);
+	for (size_t e = 0; half->insn > 0 && e < n_edges; e++)
+		half->edge[e] *= mean->insn / half->insn;
+	free(weight);
+}
+
 /* Positive when it says something. */
 static int estimate(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
                     const struct scope *of, struct path_estimate *out)
 {
 	const struct space *space = of->space;
 	size_t n_edges = space->n_edges, d = space->n_free;
-	struct path_tally mean = { .edge = mem_calloc(n_edges + 1, sizeof(double)) };
+	struct path_tally mean = { .edge = mem_calloc(2 * n_edges + 1, sizeof(double)) },
+	                  half = { .edge = mean.edge + n_edges };
 	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
 	double scale;
 	int err = 0;
@@ -184,7 +199,10 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	/* Samples of no weight, as of an event without a period in a damaged file. */
 	if (!(mean.insn > 0))
 		goto out;
-	err = path_noise(s, r, weight, space, &(struct path_means){ &mean, mean_weight(r, weight) },
+	if (plan->how == BY_CYCLES)
+		tally_half(s, r, n_edges, &mean, &half);
+	err = path_noise(s, r, weight, space,
+	                 &(struct path_means){ &mean, mean_weight(r, weight), half.insn > 0 ? &half : NULL },
 	                 out->cov);
 	if (err < 0)
 		goto out;

@@ -147,10 +147,10 @@ static inline uint32_t path_longest(const struct scope_stacks *r)
 /*
  * What each piece counts, weight[pieces.n], beside what its stack stands for:
  * by the time it ended (eq. 11), in a scope whose branch records tell their
- * cycles ...
+ * cycles, in a share of the window W ...
  */
 bool path_has_cycles(const struct scope_stacks *r);
-void path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, float *weight);
+void path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, double share, float *weight);
 
 /* Those of the cycles event; pieces stay r's, stacks are the caller's. */
 void path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out);
@@ -179,10 +179,11 @@ struct path_tally {
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t);
 
-/* Sums over all stacks, weighed; and what one stack weighs. */
+/* Sums over all stacks, weighed; what one stack weighs; and, or NULL, what half the window says of as many instructions. */
 struct path_means {
 	const struct path_tally *mean;
 	double stack;
+	const struct path_tally *half;
 };
 
 /*

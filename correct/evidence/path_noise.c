@@ -200,9 +200,24 @@ static void find_variances(const struct flows *f, const double *cov, double *var
 	}
 }
 
+/* What half the window misses all flows by together is one direction, in which totals may choose. */
+static void add_apart(const struct space *space, const struct path_means *means, double *cov)
+{
+	const size_t d = space->n_free;
+	double *apart = mem_malloc((d + 1) * sizeof(*apart));
+
+	for (size_t a = 0; a < d; a++)
+		apart[a] = means->mean->edge[space->free_edge[a]] - means->half->edge[space->free_edge[a]];
+	for (size_t a = 0; a < d; a++)
+		for (size_t b = 0; b < d; b++)
+			cov[a * d + b] += apart[a] * apart[b];
+	free(apart);
+}
+
 /*
  * Where stacks are few the scatter is shrunk towards what errors of each flow by itself would be, no flow is left quite
- * certain, and each is allowed the error of eq. 13: what was slow before the newest edge is still seen too often.
+ * certain, and each is allowed the error of eq. 13: what was slow before the newest edge is still seen too often.  Interrupts wait
+ * until an instruction retires, so moments are not quite fair: that weighs twice as much in half the window, by which it is told.
  */
 static int add_errors(const struct flows *f, const struct path_means *means, size_t n_stacks, double *var,
                       double *errors, double *cov)
@@ -225,11 +240,15 @@ static int add_errors(const struct flows *f, const struct path_means *means, siz
 		double bias = model->biased * means->mean->edge[e];
 
 		var[e] = unit + bias * bias;
+		if (means->half)
+			var[e] += pow(means->mean->edge[e] - means->half->edge[e], 2);
 	}
 	err = spread_errors(f, var, errors);
 	for (size_t a = 0; err == 0 && a < d; a++)
 		for (size_t b = 0; b <= a; b++)
 			cov[b * d + a] = cov[a * d + b] += errors[a * d + b];
+	if (err == 0 && means->half)
+		add_apart(f->space, means, cov);
 	return err;
 }
 

@@ -298,7 +298,7 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 	for (size_t i = 0; i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[OTHER]);
 	if (has_cycles)
-		path_weigh_by_cycles(&w->path, r, weight);
+		path_weigh_by_cycles(&w->path, r, 1, weight);
 	else
 		path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &near, weight);
 	fill_short(w, weight);

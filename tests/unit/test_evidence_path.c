@@ -871,6 +871,8 @@ static void what_weighing_leaves_widens_the_interval(void **state)
  *   left:     of 0.01 of each flow, beside a stack: 0.7044, 0.7344, 0.7844
  *   eq. 13:   inverse((1/0.7044 + 1/0.7844, 1/0.7844; ., 1/0.7344 + 1/0.7844)) = 0.4812 -0.2327; . 0.4918
  * Together 18.1147 -23.7688; . 32.3095, of C-A 2.8865, of B and C-A -5.6541.
+ * Where half the window has 2 less of A-C and of C-A, these have 4 more left: inverse((1/0.7044 + 1/4.7344, -1/4.7344; ., 1/4.7844 +
+ * 1/4.7344)) = 0.6559 0.3297; . 2.5453 of B and C-A, in place of 0.4812 0.2485; . 0.5076.  With 2^2 of C-A: 18.2893 -5.5730; . 8.9242.
  */
 static void noise_does_not_depend_on_which_flows_are_free(void **state)
 {
@@ -880,9 +882,11 @@ static void noise_does_not_depend_on_which_flows_are_free(void **state)
 	double z[] = { 1, 0, 0, 1, 1, 0, 1, 1 }, cov[4], mean_edge[4] = { 0 };
 	const struct space other = { .n_edges = 4, .n_free = 2, .free_edge = others, .z = z };
 	struct path_tally mean = { .edge = mean_edge };
-	const struct path_means means = { &mean, 25 / 30. };
+	struct path_means means = { &mean, 25 / 30., NULL };
 	const struct path *s = evidence_state(b->ev, &evidence_path);
 	const struct scope_stacks *r = &s->scopes[0];
+	double half_edge[4];
+	const struct path_tally half = { .edge = half_edge, .insn = 470 };
 	float weight[60];
 
 	for (size_t i = 0; i < 30; i++) {
@@ -905,6 +909,14 @@ static void noise_does_not_depend_on_which_flows_are_free(void **state)
 	assert_float_equal(cov[1], -23.7688, 1e-3);
 	assert_float_equal(cov[2], -23.7688, 1e-3);
 	assert_float_equal(cov[3], 32.3095, 1e-3);
+	memcpy(half_edge, mean_edge, sizeof(half_edge));
+	half_edge[A_TO_C] -= 2;
+	half_edge[C_TO_A] -= 2;
+	means.half = &half;
+	assert_int_equal(path_noise(s, r, weight, b->space, &means, cov), 0);
+	assert_float_equal(cov[0], 18.2893, 1e-3);
+	assert_float_equal(cov[1], -5.5730, 1e-3);
+	assert_float_equal(cov[3], 8.9242, 1e-3);
 }
 
 /* Past the branch that is not in the graph nothing is used: past, back | astray, back. */
@@ -918,7 +930,7 @@ static void stages_longer_than_samples_are_apart_are_no_scatter(void **state)
 	const struct pd_branch lap_past[] = { back, past, back }, two_laps[] = { back, back, back };
 	double mean_edge[4] = { 0 }, cov[2][4];
 	struct path_tally mean = { .edge = mean_edge };
-	const struct path_means means = { &mean, 0.01 };
+	const struct path_means means = { &mean, 0.01, NULL };
 	const struct path *s = evidence_state(b->ev, &evidence_path);
 	struct scope_stacks of = { 0 }, *r = &s->scopes[0];
 	float weight[480];
