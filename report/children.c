@@ -494,7 +494,12 @@ static void note_flow(const struct profile *p, const struct report_opts *o, FILE
 		      "little; "
 		      "BOUNDS hold\n# its own count and all that it may have called\n",
 		      f);
-	if (p->n_contexts)
+	if (p->n_context_stacks)
+		fprintf(f,
+		        "# who called: stacks of %ju bursts where they begin, their paths, and the code's flow, "
+		        "with BOUNDS of 90%%\n",
+		        (uintmax_t)p->n_context_stacks);
+	else if (p->n_contexts)
 		fprintf(f,
 		        "# who called: the code's flow; how a function is divided among several callers is "
 		        "told by %s,\n"

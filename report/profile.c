@@ -50,6 +50,7 @@ void profile_free(struct profile *p)
 	free(p->mapped);
 	free(p->frames);
 	free(p->contexts);
+	free(p->hidden);
 	free(p->calls);
 	free(p->counted);
 	free(p->steps);

@@ -228,6 +228,11 @@ struct profile_context {
 	double insn, without[CONTEXT_PARTS]; /* without: by all paths but a sixteenth of them */
 };
 
+/* On stacks func may be missing between two: one that the caller called jumped to the callee, and who did nothing tells. */
+struct profile_hidden {
+	uint32_t func, caller, callee;
+};
+
 /*
  * One physical function calls another, by the code.  The calls are a sum of executions of blocks, where the flow tells them.
  */
@@ -360,6 +365,9 @@ struct profile {
 	size_t n_frames;
 	struct profile_context *contexts; /* none without paths of code whose instructions were counted */
 	size_t n_contexts;
+	struct profile_hidden *hidden; /* sorted */
+	size_t n_hidden;
+	uint64_t n_context_stacks;  /* paths whose whole stack is known, as bursts' are */
 	struct profile_task *tasks; /* by first sample */
 	size_t n_tasks;
 	struct profile_step *steps; /* with call stacks asked for */

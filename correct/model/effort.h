@@ -34,6 +34,7 @@ enum {
 	EFFORT_RESOLVER_BYTES = 4096, /* of the code that chooses among a function's versions */
 	EFFORT_DOMINATED = 4000,     /* blocks of a function whose dominators are found: the square of time */
 	EFFORT_COPIES = 64,          /* copies and sums that a register is followed back over */
+	EFFORT_UNWOUND = 20000,      /* bursts whose stacks are unwound: a tenth of a millisecond each */
 	EFFORT_JUMPS = 8,            /* that are looked for where a path's return shows no call ... */
 	EFFORT_JUMP_FUNCTIONS = 100, /* ... and functions looked at for them */
 

@@ -12,7 +12,7 @@ enum { MMAP_PATH_AT = 40, MMAP2_FILE_AT = 40, MMAP2_PATH_AT = 72 };
 #define CAN_WRITE                                                                                           \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |  \
 	 PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ | \
-	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK)
+	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 static int copy_events(struct pd_writer *w, const struct pd_writer_info *info)
 {
@@ -363,6 +363,17 @@ int pd_write_sample(struct pd_writer *w, const struct pd_record *rec)
 	}
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		emit_branches(&w->rec, s, a->branch_sample_type);
+	if (type & PERF_SAMPLE_REGS_USER) {
+		emit_u64(&w->rec, s->n_regs_user ? s->regs_abi : PERF_SAMPLE_REGS_ABI_NONE);
+		emit_bytes(&w->rec, s->regs_user, 8 * s->n_regs_user);
+	}
+	if (type & PERF_SAMPLE_STACK_USER) {
+		emit_u64(&w->rec, s->stack_user_bytes);
+		emit_bytes(&w->rec, s->stack_user, s->stack_user_bytes);
+		/* How many of them are the stack's: all.  Of none it isn't said. */
+		if (s->stack_user_bytes)
+			emit_u64(&w->rec, s->stack_user_bytes);
+	}
 	pd_writer_note_time(w, rec->time_ns);
 	return put_record(w);
 }

@@ -136,6 +136,63 @@ static void mend_syscall(pid_t tid, const regs_type *regs)
 
 #endif
 
+#if defined(__x86_64__)
+
+/* ax to ip, r8 to r15 */
+uint64_t burst_regs_mask(void)
+{
+	return UINT64_C(0xff01ff);
+}
+
+static uint32_t list_regs(const regs_type *r, uint64_t *out, uint64_t *sp)
+{
+	const uint64_t all[] = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp, r->rip,
+		                 r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
+
+	*sp = r->rsp;
+	memcpy(out, all, sizeof(all));
+	return sizeof(all) / sizeof(*all);
+}
+
+#else
+
+/* x0 to x30, sp, pc */
+uint64_t burst_regs_mask(void)
+{
+	return UINT64_C(0x1ffffffff);
+}
+
+static uint32_t list_regs(const regs_type *r, uint64_t *out, uint64_t *sp)
+{
+	memcpy(out, r->regs, sizeof(r->regs));
+	out[31] = *sp = r->sp;
+	out[32] = r->pc;
+	return 33;
+}
+
+#endif
+
+/* Page by page, for the stack may end in the midst of it. */
+static void take_stack(pid_t tid, const regs_type *regs, struct burst *b)
+{
+	struct iovec mine = { b->stack, sizeof(b->stack) }, theirs[BURST_STACK_BYTES / PAGE + 1];
+	uint64_t sp, left = sizeof(b->stack);
+	unsigned n = 0;
+	ssize_t got;
+
+	b->n_regs = list_regs(regs, b->regs, &sp);
+	for (uint64_t at = sp; left; n++) {
+		uint64_t len = PAGE - at % PAGE;
+
+		len = len < left ? len : left;
+		theirs[n] = (struct iovec){ (void *)(uintptr_t)at, len };
+		at += len;
+		left -= len;
+	}
+	got = process_vm_readv(tid, &mine, 1, theirs, n, 0);
+	b->n_stack_bytes = got > 0 ? (uint32_t)got & ~7u : 0;
+}
+
 struct signals {
 	unsigned long long pending, shared, blocked, ignored;
 };
@@ -465,7 +522,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	regs_type regs;
 	struct time_path path = { .timed.fd = -1 };
 
-	memset(out, 0, offsetof(struct burst, branches));
+	memset(out, 0, offsetof(struct burst, stack));
 	out->tid = tid;
 	if (!is_running(tools, out, &alone)) {
 		out->end = BURST_ASLEEP;
@@ -508,6 +565,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		time_path_begin(&path, tools->replayer, pid, out);
 	} else {
 		out->start_ip = REGS_IP(&regs);
+		take_stack(tid, &regs, out);
 		if (!replay(tools->replayer, pid, limits, out)) {
 			go_to_cpu(tools, out->cpu);
 			if (takes_traps(tid))

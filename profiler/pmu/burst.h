@@ -25,6 +25,12 @@
 
 enum { BURST_MAX_BRANCHES = 2048, BURST_MAX_RUNS = 1360 };
 
+/* Of a stack so much is copied, as a record has room for beside 2,000 branches; and registers to unwind it with. */
+enum { BURST_STACK_BYTES = 16384, BURST_MAX_REGS = 33 };
+
+/* Which registers these are, by the numbers of the architecture's perf_regs.h: all that hold addresses. */
+uint64_t burst_regs_mask(void);
+
 struct burst_limits {
 	uint32_t n_branches; /* enough; at most BURST_MAX_BRANCHES */
 	/* Where it must be stepped. */
@@ -95,6 +101,10 @@ struct burst {
 	uint64_t timed_insns, timed_ns, far_insns;
 	uint64_t replay_ns; /* CPU time of the replay, while the thread ran */
 	uint32_t n_runs;
+	/* When it was stopped, to unwind by: 0 of both where it could not be read. */
+	uint32_t n_regs, n_stack_bytes;
+	uint64_t regs[BURST_MAX_REGS];    /* [n_regs] by rising bits of burst_regs_mask() */
+	uint8_t stack[BURST_STACK_BYTES]; /* [n_stack_bytes] from the stack pointer on */
 	union {
 		struct burst_branch branches[BURST_MAX_BRANCHES]; /* [n], oldest first */
 		struct burst_run runs[BURST_MAX_RUNS];            /* [n_runs] */

@@ -40,6 +40,7 @@ enum {
 	        4000000, /* before one has been seen: some 200 steps of 20 us, as a virtual machine has them */
 	EXPECTED_REPLAY_NS = 300000, /* 20 pages or 100 at a few microseconds each, and 1,000 branches */
 	EXPECTED_WORK_NS = 250000,
+	RECORD_BYTES = 65000, /* of a sample, but for what is not branches or stack: it has at most 64 KB */
 	MAX_PROCESSES = 1024,
 	MAX_HZ = 10000,
 	FOR_CPUS = 8,             /* so many busy threads may tell of moments at the full rate */
@@ -414,6 +415,7 @@ static int take_timed(struct bursts *b, const struct burst *burst)
 static int write_burst(struct bursts *b, const struct burst *burst)
 {
 	struct pd_branch stack[BURST_MAX_BRANCHES];
+	const size_t room = RECORD_BYTES - burst->n * sizeof(struct perf_branch_entry);
 	struct pd_record rec = { .type = PERF_RECORD_SAMPLE,
 		                 .event = (int)b->event,
 		                 .pid = b->asked_pid,
@@ -425,7 +427,14 @@ static int write_burst(struct bursts *b, const struct burst *burst)
 		                             .period = 1,
 		                             .id = session_id(b->session, b->event),
 		                             .branches = stack,
-		                             .n_branches = burst->n } };
+		                             .n_branches = burst->n,
+		                             .regs_user = burst->regs,
+		                             .n_regs_user = burst->n_regs,
+		                             .regs_abi = PERF_SAMPLE_REGS_ABI_64,
+		                             .stack_user = burst->stack,
+		                             .stack_user_bytes = burst->n_stack_bytes < room
+		                                                         ? burst->n_stack_bytes
+		                                                         : room & ~(size_t)7 } };
 
 	/* Newest first, as perf has it. */
 	for (uint32_t i = 0; i < burst->n; i++)
@@ -684,6 +693,9 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 	b->file = *group;
 	b->n_told_finer = finer_join(group, b->moment_ns);
 	bursts_attr(&b->file.v[b->event].attr);
+	b->file.v[b->event].attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	b->file.v[b->event].attr.sample_regs_user = burst_regs_mask();
+	b->file.v[b->event].attr.sample_stack_user = BURST_STACK_BYTES;
 	b->file.v[b->event].attr.wakeup_events = 1;
 	if (b->timed.hz > 0 && b->file.n < EVENT_GROUP_MAX) {
 		b->timed_event = b->file.n;

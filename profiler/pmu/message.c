@@ -34,7 +34,8 @@ bool message_is_whole(const void *message, size_t n, const struct sim_group *gro
 	case WIRE_SAMPLE:
 		return n >= sizeof(*sample) && sample->event < group->n + bursts &&
 		       sample->n_values == values_of(sample, group) && sample->n_branches <= WIRE_MAX_BURST &&
-		       n >= sizeof(*sample) + sample->n_values * sizeof(uint64_t) +
+		       sample->n_chain <= WIRE_MAX_CHAIN &&
+		       n >= sizeof(*sample) + (sample->n_values + sample->n_chain) * sizeof(uint64_t) +
 		                       sample->n_branches * sizeof(struct wire_branch);
 	case WIRE_THROTTLE:
 		return n >= sizeof(struct wire_throttle) &&

@@ -113,6 +113,8 @@ static void add_bursts(struct sink *s, struct pd_writer_event *e)
 
 	sim_group_attr(s->config.group, 0, false, &e->attr);
 	bursts_attr(&e->attr);
+	e->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	e->attr.sample_max_stack = WIRE_MAX_CHAIN + 2;
 	s->sum.period[event] = e->attr.sample_period;
 	e->name = "bursts";
 	e->ids = s->ids[event];
@@ -225,6 +227,8 @@ static int write_sample(struct sink *s, const struct thread *t, const struct wir
 	const struct wire_branch *branches = (const struct wire_branch *)(values + m->n_values);
 	struct pd_value v[WIRE_MAX_EVENTS] = { 0 };
 	struct pd_branch b[WIRE_MAX_BURST];
+	/* As the kernel has it: whose addresses they are, the sample's own, then where calls return to. */
+	uint64_t chain[WIRE_MAX_CHAIN + 2] = { (uint64_t)PERF_CONTEXT_USER, m->ip };
 	struct pd_record rec = { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER };
 	bool is_burst = m->event == s->config.group->n;
 	uint32_t event = m->event, first = is_burst ? event : sim_group_first(s->config.group, event);
@@ -254,7 +258,10 @@ static int write_sample(struct sink *s, const struct thread *t, const struct wir
 		                         .values = v,
 		                         .n_values = m->n_values,
 		                         .branches = b,
-		                         .n_branches = m->n_branches };
+		                         .n_branches = m->n_branches,
+		                         .callchain = chain,
+		                         .n_callchain = m->n_chain + 2 };
+	memcpy(chain + 2, branches + m->n_branches, m->n_chain * sizeof(*chain));
 	s->sum.n_samples[event]++;
 	s->sum.n_burst_branches += is_burst ? m->n_branches : 0;
 	s->since_round++;

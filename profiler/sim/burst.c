@@ -20,8 +20,9 @@ void sim_burst_init(struct sim_burst *b, uint64_t mean_cyc, uint32_t n_wanted, u
 	draw_next(b, now_cyc);
 }
 
-void sim_burst_begin(struct sim_burst *b, uint64_t ip)
+void sim_burst_begin(struct sim_burst *b, uint64_t ip, const struct sim_chain *chain)
 {
+	b->n_chain = chain ? sim_chain_read(chain, b->chain, WIRE_MAX_CHAIN) : 0;
 	b->open = true;
 	b->at_cyc = UINT64_MAX;
 	b->ip = ip;

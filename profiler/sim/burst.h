@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "profiler/sim/chain.h"
 #include "profiler/sim/wire.h"
 
 struct sim_burst {
@@ -19,7 +20,9 @@ struct sim_burst {
 	uint64_t at_cyc; /* of the next; ~0: none, or one is under way */
 	uint64_t ip;
 	bool open;
-	uint32_t n, n_wanted;
+	uint32_t n, n_wanted, n_chain;
+	uint64_t chain
+	        [WIRE_MAX_CHAIN]; /* where calls that were not back at its beginning return to, innermost first */
 	/* From the end: branch[n_wanted - n] is the newest, the last one the oldest. */
 	struct wire_branch branch[WIRE_MAX_BURST];
 };
@@ -28,8 +31,8 @@ struct sim_burst {
 void sim_burst_init(struct sim_burst *b, uint64_t mean_cyc, uint32_t n_wanted, uint64_t seed,
                     uint64_t now_cyc);
 
-/* Its moment has come: the instruction at ip is the oldest that has not retired. */
-void sim_burst_begin(struct sim_burst *b, uint64_t ip);
+/* Its moment has come: the instruction at ip is the oldest that has not retired.  chain: the calls by then; may be NULL. */
+void sim_burst_begin(struct sim_burst *b, uint64_t ip, const struct sim_chain *chain);
 
 /* A branch was taken.  True: the burst is at its end. */
 bool sim_burst_branch(struct sim_burst *b, uint64_t from_ip, uint64_t to_ip);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "profiler/sim/blocks.h"
+#include "profiler/sim/chain.h"
 #include "profiler/sim/core.h"
 #include "profiler/sim/counts.h"
 #include "profiler/sim/decode.h"
@@ -51,6 +52,7 @@ struct vcpu {
 	uint64_t arg[6];  /* of the system call under way */
 	int64_t syscall;  /* that the running block ends in; -1: in none */
 	struct calls calls;
+	struct sim_chain *chain; /* for bursts; NULL: there are none */
 	bool gone;
 };
 

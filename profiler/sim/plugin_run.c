@@ -96,6 +96,8 @@ static void time_batch(struct vcpu *v, struct batch *batch)
 
 		ahead = expect(&v->core->memory, ahead, end - mem > AHEAD ? mem + AHEAD : end);
 		run_block(v->core, b, r, mem, !v->kind[1]);
+		if (v->chain && r->n_insn == b->n_insn)
+			sim_chain_step(v->chain, b, r->next_ip, mem, r->n_mem);
 		mem += r->n_mem;
 		if (plugin.config.counting && v->core->n_missed)
 			count_missed(v->core, b);

@@ -51,6 +51,7 @@ static struct sim_pmu_setup pmu_setup(struct vcpu *v, uint32_t kind)
 		                   .max_rate_hz = plugin.config.max_rate_hz,
 		                   .burst_cyc = (uint64_t)((double)plugin.config.burst_ns * freq_ghz),
 		                   .burst_branches = plugin.config.burst_branches,
+		                   .chain = v->chain,
 		                   .seed = sim_pmu_seed(plugin.seed, ++plugin.n_seeds),
 		                   .sample = plugin_send_sample,
 		                   .throttle = plugin_send_throttle,
@@ -100,10 +101,13 @@ static struct vcpu *vcpu_new(void)
 	v->syscall = -1;
 	if (plugin.config.counting)
 		v->runs = calloc(plugin.counts.head->max_blocks / COUNTS_CHUNK, sizeof(*v->runs));
+	if (plugin.core && plugin.config.burst_ns)
+		v->chain = calloc(1, sizeof(*v->chain));
 	if ((plugin.config.counting && !v->runs) || plugin_batch_new(v) < 0 ||
-	    (plugin.core && start_cores(v) < 0)) {
+	    (plugin.core && (start_cores(v) < 0 || (plugin.config.burst_ns && !v->chain)))) {
 		plugin_batch_free(v);
 		free(v->runs);
+		free(v->chain);
 		free(v);
 		return NULL;
 	}
@@ -119,6 +123,7 @@ static void vcpu_free(struct vcpu *v)
 	give_slots_back(v);
 	stop_cores(v);
 	calls_fini(&v->calls);
+	free(v->chain);
 	free(v);
 }
 

@@ -35,10 +35,12 @@ void plugin_send_sample(void *user, const struct sim_sample *s)
 	struct vcpu *v = user;
 	struct {
 		struct wire_sample m;
-		uint64_t rest[WIRE_MAX_EVENTS + WIRE_MAX_BURST * sizeof(struct wire_branch) / 8];
+		uint64_t rest[WIRE_MAX_EVENTS + WIRE_MAX_BURST * sizeof(struct wire_branch) / 8 +
+		              WIRE_MAX_CHAIN];
 	} out;
 	uint32_t n = s->n_values;
-	size_t bytes = sizeof(out.m) + n * sizeof(uint64_t) + s->n_branches * sizeof(struct wire_branch);
+	size_t branch_bytes = s->n_branches * sizeof(struct wire_branch),
+	       bytes = sizeof(out.m) + (n + s->n_chain) * sizeof(uint64_t) + branch_bytes;
 
 	out.m.ip = s->ip;
 	out.m.enabled_ns = v->elsewhere_ns + plugin_cyc_to_ns(v->core, s->cycle - v->core->pmu.cycle0);
@@ -48,9 +50,11 @@ void plugin_send_sample(void *user, const struct sim_sample *s)
 	                                                             : plugin.config.n_events;
 	out.m.n_values = n;
 	out.m.n_branches = s->n_branches;
-	out.m.pad = 0;
+	out.m.n_chain = s->n_chain;
 	memcpy(out.rest, s->value, n * sizeof(uint64_t));
-	memcpy(out.rest + n, s->branch, s->n_branches * sizeof(struct wire_branch));
+	memcpy(out.rest + n, s->branch, branch_bytes);
+	if (s->n_chain)
+		memcpy((char *)(out.rest + n) + branch_bytes, s->chain, s->n_chain * sizeof(uint64_t));
 	sender_send(&plugin.sender, WIRE_SAMPLE, v->tid, v->start_ns + plugin_cyc_to_ns(v->core, s->cycle),
 	            &out.m.head, bytes);
 }

@@ -187,6 +187,8 @@ static void end_burst(struct sim_pmu *p, uint64_t now_cyc)
 	struct sim_sample out = { .cycle = now_cyc, .ip = p->burst.ip, .event = p->setup.n_events };
 
 	out.n_branches = p->burst.n;
+	out.n_chain = p->burst.n_chain;
+	out.chain = p->burst.chain;
 	out.branch = sim_burst_end(&p->burst, now_cyc);
 	if (out.n_branches)
 		p->setup.sample(p->setup.user, &out);
@@ -216,7 +218,7 @@ static void begin_burst(struct sim_pmu *p, uint64_t retire_cyc, uint64_t ip)
 		return;
 	}
 	p->burst_waits = false;
-	sim_burst_begin(&p->burst, ip);
+	sim_burst_begin(&p->burst, ip, p->setup.chain);
 }
 
 /* All that happens before the cycle in which the instruction at ip, the oldest, retires. */

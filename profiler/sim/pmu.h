@@ -49,6 +49,8 @@ struct sim_sample {
 	uint64_t running_cyc;            /* for how long they have counted */
 	uint32_t n_branches;
 	const struct wire_branch *branch; /* newest first, for the time of the call */
+	uint32_t n_chain;                 /* calls that were not back, of a burst */
+	const uint64_t *chain;            /* innermost first, for the time of the call */
 };
 
 typedef void sim_sample_fn(void *user, const struct sim_sample *s);
@@ -59,14 +61,15 @@ typedef void sim_throttle_fn(void *user, uint32_t event, bool on, uint64_t cycle
 struct sim_pmu_setup {
 	uint32_t n_events; /* the group */
 	struct wire_event event[WIRE_MAX_EVENTS];
-	uint32_t n_sets;         /* 1 or more */
-	uint64_t rotate_cyc;     /* a set's turn, on average */
-	uint32_t n_branches;     /* depth of the branch record */
-	uint32_t branch_filter;  /* of enum wire_filter */
-	bool no_values;          /* samples carry none */
-	uint32_t max_rate_hz;    /* of samples of an event; 0: no limit */
-	uint64_t burst_cyc;      /* between bursts, on average; 0: none */
-	uint32_t burst_branches; /* of one */
+	uint32_t n_sets;               /* 1 or more */
+	uint64_t rotate_cyc;           /* a set's turn, on average */
+	uint32_t n_branches;           /* depth of the branch record */
+	uint32_t branch_filter;        /* of enum wire_filter */
+	bool no_values;                /* samples carry none */
+	uint32_t max_rate_hz;          /* of samples of an event; 0: no limit */
+	uint64_t burst_cyc;            /* between bursts, on average; 0: none */
+	uint32_t burst_branches;       /* of one */
+	const struct sim_chain *chain; /* the thread's, for bursts; NULL: it has none */
 	uint64_t seed;
 	sim_sample_fn *sample;
 	sim_throttle_fn *throttle; /* may be NULL where there is no limit */

@@ -33,12 +33,13 @@
 #include <stdint.h>
 
 enum {
-	WIRE_VERSION = 6,
+	WIRE_VERSION = 7,
 	WIRE_MAX_BYTES = 65536,
 	WIRE_MAX_EVENTS = 48,
 	WIRE_MAX_KINDS = 2,     /* of cores in one processor */
 	WIRE_MAX_BRANCHES = 64, /* of a branch record */
 	WIRE_MAX_BURST = 2000,  /* of a burst */
+	WIRE_MAX_CHAIN = 512,   /* calls not back at its beginning; of more the innermost */
 };
 
 /* Where the kernel's code is thought to lie: a place for each system call. */
@@ -148,7 +149,7 @@ struct wire_branch {
 	uint32_t mispredicted, cycles; /* cycles since the branch before it, 0 = unknown */
 };
 
-/* Followed by n_values u64 (its set's counters at the interrupt), then n_branches wire_branch, newest first. */
+/* Followed by n_values u64 (its set's counters at the interrupt), then n_branches wire_branch, newest first, then n_chain u64, innermost first. */
 struct wire_sample {
 	struct wire_head head;
 	uint64_t ip;         /* oldest instruction not yet retired */
@@ -156,7 +157,7 @@ struct wire_sample {
 	uint64_t running_ns; /* of that, how long its set has counted */
 	uint64_t period;     /* of its event as it was when the overflow came; 0: a burst */
 	uint32_t event;      /* index into the group: whose overflow; n_events: a burst, without values */
-	uint32_t n_values, n_branches, pad;
+	uint32_t n_values, n_branches, n_chain;
 };
 
 struct wire_throttle {

@@ -43,6 +43,8 @@ const char *callers_source(const struct recording *rec)
 	for (size_t i = 0; i < pd_n_events(rec->reader); i++) {
 		const struct perf_event_attr *a = attr_of(rec, i);
 
+		if ((int)i == rec->burst_event)
+			continue;
 		if (has_copy(a))
 			return "copies of the stack, unwound";
 		if (has_lbr(a))
@@ -51,6 +53,14 @@ const char *callers_source(const struct recording *rec)
 			source = "frame pointers";
 	}
 	return source;
+}
+
+bool callers_of_bursts(const struct recording *rec)
+{
+	const struct perf_event_attr *a =
+	        rec->burst_event < 0 ? NULL : attr_of(rec, (size_t)rec->burst_event);
+
+	return a && (has_copy(a) || a->sample_type & PERF_SAMPLE_CALLCHAIN);
 }
 
 static bool is_user(const struct pd_record *r)
@@ -65,15 +75,18 @@ static bool is_user(const struct pd_record *r)
 static void add_chain(struct callers *c, const struct pd_record *r, bool no_user)
 {
 	const uint64_t *chain = r->sample.callchain;
-	bool user = false;
+	bool user = false, first = true;
 
 	for (size_t i = 0; i < r->sample.n_callchain && i < EFFORT_FRAMES; i++) {
+		bool own = first && chain[i] == r->sample.ip;
+
 		if (no_user && chain[i] == (uint64_t)PERF_CONTEXT_USER)
 			return;
 		if (chain[i] >= FIRST_MARKER)
 			user = chain[i] == (uint64_t)PERF_CONTEXT_USER;
+		first = first && chain[i] >= FIRST_MARKER;
 		/* Where the frame pointer was none, what it led to is anything: 0, or no address of the user's. */
-		if (chain[i] >= FIRST_MARKER || chain[i] == r->sample.ip || !chain[i] ||
+		if (chain[i] >= FIRST_MARKER || own || !chain[i] ||
 		    ((user || is_user(r)) && chain[i] >= KERNEL_HALF))
 			continue;
 		vec_add(&c->ips, chain[i]);
@@ -129,13 +142,14 @@ static void add_branches(struct callers *c, const struct recording *rec, bool *w
 void callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole)
 {
 	size_t most = attr_of(rec, (size_t)rec->as_recorded)->sample_max_stack;
+	bool by_branches = rec->n_calls && r->event != rec->burst_event;
 
 	c->ips.n = c->entries.n = 0;
 	*whole = r->sample.n_callchain < (most ? most : DEFAULT_MAX_STACK);
-	add_chain(c, r, r->sample.regs_user || rec->n_calls);
+	add_chain(c, r, r->sample.regs_user || by_branches);
 	if (r->sample.regs_user)
 		add_unwound(c, rec, r, whole);
-	else if (rec->n_calls)
+	else if (by_branches)
 		add_branches(c, rec, whole);
 }
 

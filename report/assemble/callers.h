@@ -25,8 +25,11 @@ struct callers {
 void callers_of(struct callers *c, struct recording *rec, const struct pd_record *r, bool *whole);
 void callers_fini(struct callers *c);
 
-/* Do any samples tell? */
+/* Do any samples tell, bursts aside? */
 bool callers_are_recorded(const struct recording *rec);
+
+/* Do bursts tell who had called where they begin? */
+bool callers_of_bursts(const struct recording *rec);
 
 /* How: "frame pointers", "copies of the stack, unwound", "branch records"; "" if nobody does. */
 const char *callers_source(const struct recording *rec);

@@ -6,6 +6,7 @@
 #include "profiler/base/order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * A burst's first branches lead away from its moment (path.c), and the newest of a record may follow one that is missing: what ran
@@ -18,12 +19,20 @@ static const uint32_t none = UINT32_MAX;
 void context_walk_begin(struct context_walk *w, struct assembly *a)
 {
 	*w = (struct context_walk){ .a = a };
+	w->has_callers = callers_of_bursts(a->w->rec);
 	w->func_of = mem_calloc(a->w->graph->n_blocks + 1, sizeof(*w->func_of));
 }
 
 void context_walk_end(struct context_walk *w)
 {
 	free(w->func_of);
+	callers_fini(&w->callers);
+	pairs_fini(&w->place_index);
+	vec_fini(&w->places);
+	pairs_fini(&w->jumped_index);
+	vec_fini(&w->jumped);
+	vec_fini(&w->jumped_funcs);
+	vec_fini(&w->hidden);
 	pairs_fini(&w->node_index);
 	pairs_fini(&w->cell_index);
 	pairs_fini(&w->edge_index);
@@ -32,6 +41,13 @@ void context_walk_end(struct context_walk *w)
 	vec_fini(&w->edges);
 	vec_fini(&w->calls);
 	vec_fini(&w->steps);
+	vec_fini(&w->visits);
+}
+
+static void push_call(struct context_walk *w, uint32_t func, uint32_t parent, bool entered, uint32_t *at)
+{
+	*at = (uint32_t)w->calls.n;
+	vec_add(&w->calls, (struct context_call){ func, parent, none, entered });
 }
 
 static long func_of(struct context_walk *w, uint32_t block)
@@ -44,12 +60,6 @@ static long func_of(struct context_walk *w, uint32_t block)
 	func_index_find(w->a->funcs, b->module, w->a->w->rec->modules[b->module], b->vaddr, &func, &phys);
 	w->func_of[block] = phys + 1;
 	return phys;
-}
-
-static void push_call(struct context_walk *w, uint32_t func, uint32_t parent, bool entered, uint32_t *at)
-{
-	*at = (uint32_t)w->calls.n;
-	vec_add(&w->calls, (struct context_call){ func, parent, none, entered });
 }
 
 long context_find_call(const struct profile *p, uint32_t caller, uint32_t callee)
@@ -71,22 +81,50 @@ static bool is_entry(const struct flow_graph *g, uint32_t block)
 struct jumps {
 	const struct flow_graph *g;
 	uint32_t to; /* function of the graph */
-	uint32_t at[EFFORT_JUMPS], found[EFFORT_JUMPS + 1], n_found, n_ways, n_steps;
+	uint32_t at[EFFORT_JUMPS], found[EFFORT_JUMPS + 1], n_found;
+	uint32_t n_ways, n_same, n_steps; /* n_same: of found, those that are on all ways, from the first */
+	VEC(uint32_t) others;             /* that are on some ways, and not on all */
+	struct pairs dead;                /* functions from which no way leads there */
 };
 
-/* All ways from a function to jumps.to, of so many jumps at most: the first is kept. */
-static void find_jumps(struct jumps *j, uint32_t func, uint32_t n)
+static void note_way(struct jumps *j, uint32_t n)
 {
-	const struct flow_func *f = &j->g->funcs[func];
+	uint32_t same = 0;
 
-	if (func == j->to) {
-		if (!j->n_ways++)
-			for (j->n_found = 0; j->n_found < n; j->n_found++)
-				j->found[j->n_found] = j->at[j->n_found];
+	if (!j->n_ways) {
+		memcpy(j->found, j->at, n * sizeof(*j->at));
+		j->n_found = j->n_same = n;
+		j->n_ways = 1;
 		return;
 	}
-	if (n == EFFORT_JUMPS || j->n_ways > 1 || ++j->n_steps > EFFORT_JUMP_FUNCTIONS)
+	while (same < j->n_same && same < n && j->found[same] == j->at[same])
+		same++;
+	/* Several jumps may go from one to the other. */
+	if (same == n && n == j->n_found)
 		return;
+	for (uint32_t i = same; i < n; i++)
+		vec_add(&j->others, j->at[i]);
+	for (uint32_t i = same; i < j->n_same; i++)
+		vec_add(&j->others, j->found[i]);
+	j->n_same = same;
+	j->n_ways++;
+}
+
+/* All ways from a function to jumps.to, of so many jumps at most. */
+static bool find_jumps(struct jumps *j, uint32_t func, uint32_t n)
+{
+	const struct flow_func *f = &j->g->funcs[func];
+	bool found = func == j->to;
+
+	if (found)
+		note_way(j, n);
+	if (found || n == EFFORT_JUMPS || j->n_steps > EFFORT_JUMP_FUNCTIONS ||
+	    pairs_find(&j->dead, func, 0) >= 0)
+		return found;
+	for (uint32_t i = 0; i < n; i++)
+		if (j->at[i] == func)
+			return false;
+	j->n_steps++;
 	j->at[n] = func;
 	for (uint32_t i = f->block0; i < f->block0 + f->n_blocks; i++) {
 		const struct flow_block *b = &j->g->blocks[j->g->func_blocks[i]];
@@ -96,9 +134,12 @@ static void find_jumps(struct jumps *j, uint32_t func, uint32_t n)
 			uint32_t next = j->g->blocks[edge->to].func;
 
 			if (edge->kind <= FLOW_IND && next != func && is_entry(j->g, edge->to))
-				find_jumps(j, next, n + 1);
+				found |= find_jumps(j, next, n + 1);
 		}
 	}
+	if (!found)
+		pairs_must(&j->dead, func, 0);
+	return found;
 }
 
 /*
@@ -119,6 +160,7 @@ static bool find_called(const struct flow_graph *g, uint32_t from, uint32_t to, 
 	for (uint32_t e = call ? call->out0 : 0; call && e < call->out0 + call->n_out; e++)
 		if (g->edges[e].kind == FLOW_CALL)
 			find_jumps(j, g->blocks[g->edges[e].to].func, 0);
+	pairs_fini(&j->dead);
 	return j->n_ways == 1 && j->n_steps <= EFFORT_JUMP_FUNCTIONS;
 }
 
@@ -163,8 +205,11 @@ static void return_to(struct context_walk *w, uint32_t func, uint32_t from, uint
 		push_call(w, func, none, false, &found);
 	*at = found;
 	/* What is known of what returns ends below another caller, or none: the code may tell the way there. */
-	if (w->calls.v[last].parent == none && find_called(w->a->w->graph, from, to, &j))
+	if (last < w->n_given || w->calls.v[last].parent != none)
+		return;
+	if (find_called(w->a->w->graph, from, to, &j))
 		set_caller(w, found, last, &j);
+	vec_fini(&j.others);
 }
 
 /* Where a path is. */
@@ -243,6 +288,91 @@ static void go_straight(struct context_walk *w, struct walker *x, struct place s
 	}
 }
 
+/* The function of a place on a stack, -1 for what is in no file. */
+static long func_at(struct context_walk *w, struct place at)
+{
+	uint32_t func, phys;
+	size_t k;
+
+	if (at.module < 0)
+		return -1;
+	k = pairs_must(&w->place_index, (uint32_t)at.module, at.vaddr);
+	if (k == w->places.n) {
+		func_index_find(w->a->funcs, (uint32_t)at.module, w->a->w->rec->modules[at.module], at.vaddr,
+		                &func, &phys);
+		vec_add(&w->places, phys);
+	}
+	return w->places.v[k];
+}
+
+/* Who may be between: more is known of nobody. */
+static void note_hidden(struct context_walk *w, const struct jumps *j, uint32_t back)
+{
+	const struct flow_graph *g = j->g;
+	long caller = func_of(w, back), callee = func_of(w, g->funcs[j->to].entry);
+
+	for (size_t i = 0; i < j->others.n; i++)
+		vec_add(&w->hidden,
+		        (struct profile_hidden){ (uint32_t)func_of(w, g->funcs[j->others.v[i]].entry),
+		                                 (uint32_t)caller, (uint32_t)callee });
+}
+
+/*
+ * On a stack what ended in a jump has left its place to the function that it jumped to: it is put between that and what called it, if
+ * the code tells who it was.  last: block that returns to `back` in the end; both -1 = of none.
+ */
+static void push_jumped(struct context_walk *w, long last, long back, uint32_t *call)
+{
+	size_t k;
+
+	if (last < 0 || back < 0)
+		return;
+	k = pairs_must(&w->jumped_index, (uint64_t)back, w->a->w->graph->blocks[last].func);
+	if (k == w->jumped.n) {
+		struct jumps j;
+
+		find_called(w->a->w->graph, (uint32_t)last, (uint32_t)back, &j);
+		vec_add(&w->jumped, w->jumped_funcs.n);
+		for (uint32_t i = 0; i < j.n_same; i++) {
+			long func = func_of(w, j.g->funcs[j.found[i]].entry);
+
+			vec_add(&w->jumped_funcs, (uint32_t)func);
+		}
+		vec_add(&w->jumped_funcs, none);
+		note_hidden(w, &j, (uint32_t)back);
+		vec_fini(&j.others);
+	}
+	for (k = w->jumped.v[k]; w->jumped_funcs.v[k] != none; k++)
+		push_call(w, w->jumped_funcs.v[k], *call, false, call);
+}
+
+/* The calls that were not back where a burst begins, and the function that it begins in. */
+static void push_callers(struct context_walk *w, const struct pd_record *r, uint32_t *at)
+{
+	struct recording *rec = w->a->w->rec;
+	const uint32_t n_blocks = (uint32_t)w->a->w->graph->n_blocks;
+	long back = -1;
+	bool whole;
+
+	callers_of(&w->callers, rec, r, &whole);
+	for (size_t i = w->callers.ips.n + 1; i-- > 0;) {
+		struct place place =
+		        recording_place(rec, r->pid, i ? w->callers.ips.v[i - 1] - 1 : r->sample.ip);
+		long func = func_at(w, place);
+
+		if (func < 0)
+			continue;
+		push_jumped(w, block_at(w, place), back, at);
+		push_call(w, (uint32_t)func, *at, false, at);
+		if (!i && block_at(w, place) < 0)
+			vec_add(&w->steps, (struct context_step){ *at, n_blocks + (uint32_t)func });
+		if (i)
+			back = block_at(w, recording_place(rec, r->pid, w->callers.ips.v[i - 1]));
+	}
+	w->n_given = (uint32_t)w->calls.n;
+	w->n_stacks += whole;
+}
+
 static void follow(struct context_walk *w, const struct pd_record *r, bool burst)
 {
 	const struct recording *rec = w->a->w->rec;
@@ -251,6 +381,10 @@ static void follow(struct context_walk *w, const struct pd_record *r, bool burst
 	struct walker x = { .at = none };
 	long from = -1;
 
+	if (burst && w->has_callers) {
+		push_callers(w, r, &x.at);
+		from = block_at(w, recording_place(rec, r->pid, s->branches[s->n_branches - 1].from_ip));
+	}
 	for (size_t i = s->n_branches; i-- > 1;) {
 		struct place start = recording_place(rec, r->pid, s->branches[i].to_ip);
 		struct place end = recording_place(rec, r->pid, s->branches[i - 1].from_ip);
@@ -323,9 +457,20 @@ static void number_calls(struct context_walk *w)
 		}
 }
 
+static void visit(struct context_walk *w, uint32_t cell)
+{
+	size_t *at = &w->cells.v[cell].visit;
+
+	if (!*at || w->visits.v[*at - 1].path != w->n_paths) {
+		vec_add(&w->visits, (struct context_visit){ (uint32_t)w->n_paths, cell, 0 });
+		*at = w->visits.n;
+	}
+	w->visits.v[*at - 1].n++;
+}
+
 void context_walk_add(struct context_walk *w, const struct pd_record *r, bool burst)
 {
-	w->calls.n = w->steps.n = 0;
+	w->calls.n = w->steps.n = w->n_given = 0;
 	follow(w, r, burst);
 	number_calls(w);
 	for (size_t i = 0; i < w->steps.n; i++) {
@@ -334,8 +479,10 @@ void context_walk_add(struct context_walk *w, const struct pd_record *r, bool bu
 		long at = pairs_must(&w->cell_index, node, s->block);
 
 		if ((size_t)at == w->cells.n)
-			vec_add(&w->cells, (struct context_cell){ node, s->block, { 0 } });
+			vec_add(&w->cells, (struct context_cell){ .node = node, .block = s->block });
 		w->cells.v[at].ran[w->n_paths % CONTEXT_PARTS]++;
+		if (w->has_callers)
+			visit(w, (uint32_t)at);
 	}
 	w->n_paths += w->steps.n > 0;
 }

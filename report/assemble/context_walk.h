@@ -2,7 +2,8 @@
 #ifndef SKIDPROF_REPORT_ASSEMBLE_CONTEXT_WALK_H
 #define SKIDPROF_REPORT_ASSEMBLE_CONTEXT_WALK_H
 
-/* Along paths, with a stack of the calls that they show. */
+/* Along paths, with a stack of the calls that they show, below those that a burst's own stack has. */
+#include "report/assemble/callers.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 #include "report/assemble/assemble_impl.h"
@@ -18,8 +19,15 @@ struct context_node {
 
 /* Paths are numbered, and counted by the remainder: so each part is of all times. */
 struct context_cell {
-	uint32_t node, block; /* block: the graph's */
+	uint32_t node,
+	        block; /* the graph's; or n_blocks and the function, of code in none that a burst began in */
 	float ran[CONTEXT_PARTS];
+	size_t visit; /* 1 + of the path that is followed, or an earlier one */
+};
+
+/* How often one path, of number n_paths, went through a cell. */
+struct context_visit {
+	uint32_t path, cell, n;
 };
 
 struct context_edge {
@@ -46,7 +54,17 @@ struct context_walk {
 	VEC(struct context_edge) edges;
 	VEC(struct context_call) calls; /* these two of one path */
 	VEC(struct context_step) steps;
-	uint64_t n_paths;
+	struct callers callers;
+	bool has_callers; /* of bursts */
+	struct pairs place_index;
+	VEC(uint32_t) places;      /* by it: functions */
+	struct pairs jumped_index; /* (block, function of the graph) */
+	VEC(size_t) jumped;        /* by it: first of jumped_funcs, up to UINT32_MAX */
+	VEC(uint32_t) jumped_funcs;
+	VEC(struct profile_hidden) hidden;
+	uint32_t n_given;                 /* calls of this path that its stack has */
+	uint64_t n_paths, n_stacks;       /* n_stacks: of bursts, whole ones */
+	VEC(struct context_visit) visits; /* where bursts have callers; path by path */
 };
 
 /* The call in profile->calls, -1 if there is none. */

@@ -6,18 +6,35 @@
 #include <string.h>
 
 #include "correct/model/effort.h"
+#include "correct/model/model.h"
 #include "profiler/base/mem.h"
+#include "profiler/base/order.h"
 #include "report/assemble/context_walk.h"
+#include "report/assemble/own_noise.h"
 
 /* Fewer paths than parts that are left out give no interval. */
-enum { FEWEST_PATHS = 2 * CONTEXT_PARTS, ROUNDS = 10 };
+enum {
+	FEWEST_PATHS = 2 * CONTEXT_PARTS,
+	ROUNDS = 10,
+	/*
+	 * What few of a path's blocks tell comes slowly: of a caller whose own code is a twelfth of what it calls ten rounds leave
+	 * an error of 17%, forty of 6%.  In seven other programs as many functions are within 2% by ten.
+	 */
+	WEIGHED_ROUNDS = 40,
+};
 
 struct called;
+
+/* One path: its weight; instructions that it ran, and those that these stand for. */
+struct weighed {
+	double weight, ran, stands_for;
+};
 
 struct contexts {
 	struct assembly *a;
 	struct context_walk walk;
-	double *fixed, *ran; /* [graph blocks] instructions, executions */
+	size_t n_cells;      /* blocks of the graph, then functions, of code in none */
+	double *fixed, *ran; /* [n_cells] instructions (or time, where they were not counted), executions */
 	double *n_calls;     /* [n_edges] by the flow, NAN = not known */
 	double *weight;      /* [n_nodes] what a call that was seen stands for */
 	uint32_t *first, *of_edge,
@@ -27,6 +44,8 @@ struct contexts {
 	double *sum;           /* [n_funcs] */
 	uint64_t n, stride;
 	bool bursts;
+	struct weighed *path; /* [n_paths] where bursts have callers */
+	struct own_noise noise;
 };
 
 static void add_path(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
@@ -165,6 +184,91 @@ static void ask_flow(struct contexts *c)
 	}
 }
 
+/*
+ * The counts that paths are weighed by, to out.  They are known as their functions' own counts are: with each part of the paths that
+ * is left out goes a draw of these, so small that the parts' sum of squares has its variance once.
+ */
+static void draw_fixed(const struct contexts *c, int part, double *out)
+{
+	const struct profile *p = c->a->p;
+
+	memcpy(out, c->fixed, c->n_cells * sizeof(*out));
+	for (size_t b = 0; b < c->a->w->graph->n_blocks && part >= 0; b++) {
+		uint32_t func = c->walk.func_of[b];
+		double own = func ? p->funcs[func - 1].rolled.insn : 0, draw;
+
+		if (!(own > 0))
+			continue;
+		draw = (double)c->noise.v[(func - 1) * (size_t)NOISE_DRAWS +
+		                          (size_t)part * NOISE_DRAWS / CONTEXT_PARTS];
+		out[b] *= fmax(1 + draw / own / sqrt(CONTEXT_PARTS - 1), model->little);
+	}
+}
+
+/* Executions of each cell, on weighed paths. */
+static void sum_ran(struct contexts *c)
+{
+	const struct context_walk *w = &c->walk;
+
+	memset(c->ran, 0, c->n_cells * sizeof(*c->ran));
+	for (size_t i = 0; i < w->visits.n; i++)
+		c->ran[w->cells.v[w->visits.v[i].cell].block] +=
+		        c->path[w->visits.v[i].path].weight * w->visits.v[i].n;
+}
+
+/*
+ * What each path stands for, where bursts have callers: they begin as time passes, so that slow code has more of them than it has
+ * instructions.  Each weighs as what it ran is to what all of them ran: until they come to the counts of all blocks (the method of
+ * Richardson and Lucy).
+ */
+static void weigh_paths(struct contexts *c, int part)
+{
+	const struct context_walk *w = &c->walk;
+	const struct flow_graph *g = c->a->w->graph;
+	double *fixed = mem_calloc(c->n_cells + 1, sizeof(*fixed));
+
+	draw_fixed(c, part, fixed);
+	for (uint64_t i = 0; i < w->n_paths; i++)
+		c->path[i].weight = (int)(i % CONTEXT_PARTS) != part;
+	/* Of time nobody knows what an execution of a block takes, here and there. */
+	for (int round = 0; round < WEIGHED_ROUNDS && !c->a->p->meta.relative; round++) {
+		sum_ran(c);
+		for (uint64_t i = 0; i < w->n_paths; i++)
+			c->path[i].ran = c->path[i].stands_for = 0;
+		for (size_t i = 0; i < w->visits.n; i++) {
+			const struct context_visit *v = &w->visits.v[i];
+			uint32_t block = w->cells.v[v->cell].block;
+
+			if (block >= g->n_blocks || !(fixed[block] > 0) || !(c->ran[block] > 0))
+				continue;
+			c->path[v->path].ran += (double)v->n * g->blocks[block].n_insn;
+			c->path[v->path].stands_for += v->n * fixed[block] / c->ran[block];
+		}
+		for (uint64_t i = 0; i < w->n_paths; i++)
+			if (c->path[i].ran > 0)
+				c->path[i].weight *= c->path[i].stands_for / c->path[i].ran;
+	}
+	free(fixed);
+}
+
+/* Divide each block's instructions as its executions on all paths. */
+static void divide_weighed(struct contexts *c, int part, double *out)
+{
+	const struct context_walk *w = &c->walk;
+
+	weigh_paths(c, part);
+	memset(out, 0, w->nodes.n * sizeof(*out));
+	sum_ran(c);
+	for (size_t i = 0; i < w->visits.n; i++) {
+		const struct context_visit *v = &w->visits.v[i];
+		const struct context_cell *cell = &w->cells.v[v->cell];
+
+		if (c->ran[cell->block] > 0)
+			out[cell->node] +=
+			        c->fixed[cell->block] * c->path[v->path].weight * v->n / c->ran[cell->block];
+	}
+}
+
 /* Divide each block's instructions as its executions, and of a function what calls that were not seen may have. */
 static void divide(struct contexts *c, int part, double *out)
 {
@@ -174,7 +278,7 @@ static void divide(struct contexts *c, int part, double *out)
 		out[i] = without(w->nodes.v[i].calls, part);
 	fit_calls(c, out);
 	memset(out, 0, w->nodes.n * sizeof(*out));
-	memset(c->ran, 0, c->a->w->graph->n_blocks * sizeof(*c->ran));
+	memset(c->ran, 0, c->n_cells * sizeof(*c->ran));
 	for (size_t i = 0; i < w->cells.n; i++)
 		c->ran[w->cells.v[i].block] +=
 		        without(w->cells.v[i].ran, part) * c->weight[w->cells.v[i].node];
@@ -209,6 +313,8 @@ static void contexts_free(struct contexts *c)
 	free(c->called);
 	free(c->unseen);
 	free(c->sum);
+	free(c->path);
+	own_noise_free(&c->noise);
 }
 
 static void make_room(struct contexts *c)
@@ -216,8 +322,9 @@ static void make_room(struct contexts *c)
 	const size_t n_blocks = c->a->w->graph->n_blocks, n_edges = c->walk.edges.n,
 	             n_funcs = c->a->p->n_funcs;
 
-	c->fixed = mem_calloc(n_blocks + 1, sizeof(*c->fixed));
-	c->ran = mem_calloc(n_blocks + 1, sizeof(*c->ran));
+	c->n_cells = n_blocks + n_funcs;
+	c->fixed = mem_calloc(c->n_cells + 1, sizeof(*c->fixed));
+	c->ran = mem_calloc(c->n_cells + 1, sizeof(*c->ran));
 	c->first = mem_calloc(n_edges + 3, sizeof(*c->first));
 	c->of_edge = mem_calloc(c->walk.nodes.n + 1, sizeof(*c->of_edge));
 	c->order = mem_calloc(n_edges + 1, sizeof(*c->order));
@@ -226,6 +333,8 @@ static void make_room(struct contexts *c)
 	c->called = mem_calloc(n_funcs + 1, sizeof(*c->called));
 	c->unseen = mem_calloc(n_funcs + 1, sizeof(*c->unseen));
 	c->sum = mem_calloc(n_funcs + 1, sizeof(*c->sum));
+	c->path = mem_calloc(c->walk.n_paths + 1, sizeof(*c->path));
+	own_noise_new(c->a->p, &c->noise);
 }
 
 /* Nodes by edge, and edges by their least depth: that of a list sorted by counting. */
@@ -263,11 +372,24 @@ static void find_fixed(struct contexts *c)
 	const struct flow_graph *g = c->a->w->graph;
 
 	for (size_t i = 0; i < p->n_insns; i++) {
-		long block = flow_block_at(g, p->insns[i].module, p->insns[i].vaddr);
+		const struct profile_insn *in = &p->insns[i];
+		long block = flow_block_at(g, in->module, in->vaddr);
 
-		if (block >= 0)
-			c->fixed[block] += p->insns[i].count.insn;
+		c->fixed[block >= 0 ? (size_t)block : g->n_blocks + in->phys_func] +=
+		        p->meta.relative ? in->count.raw_cyc : in->count.insn;
 	}
+}
+
+static void keep_hidden(struct contexts *c)
+{
+	struct profile *p = c->a->p;
+
+	p->n_hidden = c->walk.hidden.n;
+	p->hidden = mem_calloc(p->n_hidden + 1, sizeof(*p->hidden));
+	if (!p->n_hidden)
+		return;
+	memcpy(p->hidden, c->walk.hidden.v, p->n_hidden * sizeof(*p->hidden));
+	qsort(p->hidden, p->n_hidden, sizeof(*p->hidden), order_u32);
 }
 
 static void keep_contexts(struct contexts *c)
@@ -279,12 +401,18 @@ static void keep_contexts(struct contexts *c)
 	make_room(c);
 	p->contexts = mem_calloc(n + 1, sizeof(*p->contexts));
 	p->n_contexts = n;
+	p->n_context_stacks = c->walk.n_stacks;
+	keep_hidden(c);
 	sort_edges(c);
 	find_fixed(c);
 	ask_flow(c);
-	keep_noise(p);
+	if (!c->walk.has_callers)
+		keep_noise(p);
 	for (int part = -1; part < CONTEXT_PARTS; part++) {
-		divide(c, part, out);
+		if (c->walk.has_callers)
+			divide_weighed(c, part, out);
+		else
+			divide(c, part, out);
 		for (size_t i = 0; i < n; i++)
 			*(part < 0 ? &p->contexts[i].insn : &p->contexts[i].without[part]) = out[i];
 	}
@@ -300,10 +428,13 @@ int assemble_contexts(struct assembly *a)
 	struct contexts c = { .a = a, .bursts = a->w->rec->burst_event >= 0, .stride = 1 };
 	int err;
 
-	if (!a->w->opts->stacks || !a->w->graph || a->p->meta.relative)
+	/* Without instructions it is time, of which bursts tell no more than their stacks do. */
+	if (!a->w->opts->stacks || !a->w->graph || (a->p->meta.relative && !callers_of_bursts(a->w->rec)))
 		return 0;
 	if (!c.bursts)
 		c.stride += a->p->meta.n_samples / EFFORT_RECORDS;
+	else if (callers_of_bursts(a->w->rec))
+		c.stride += a->p->meta.n_bursts / EFFORT_UNWOUND;
 	context_walk_begin(&c.walk, a);
 	err = recording_each(a->w->rec, "following paths", add_path, &c);
 	if (err == 0 && c.walk.n_paths >= FEWEST_PATHS)

@@ -16,6 +16,9 @@ static bool *mark_callers(const struct profile *p)
 
 	for (size_t i = 0; i < p->n_calls; i++)
 		calls[p->calls[i].caller] = calls[p->calls[i].caller] || p->calls[i].share > 0;
+	for (size_t i = 0; i < p->n_contexts; i++)
+		if (p->contexts[i].parent != UINT32_MAX)
+			calls[p->contexts[p->contexts[i].parent].func] = true;
 	return calls;
 }
 
@@ -33,7 +36,7 @@ static double unshown_weight(const struct profile *p, uint32_t func, const struc
 		in_cycle |= c->callee == func;
 		sum += o->ran[i] > 0 ? 0 : c->share * o->below[c->callee];
 	}
-	return in_cycle ? sum : 0;
+	return in_cycle ? fmin(sum, o->unseen) : 0;
 }
 
 /* Paths of a recursion tell only where they have its calls: of the others what they come to may be func's, or not. */
@@ -46,8 +49,8 @@ static void ask_contexts(const struct profile *p, uint32_t func, struct owners *
 	c->lo = fmax(c->lo - unshown, by_flow.lo);
 	c->hi = fmin(c->hi + unshown, by_flow.hi);
 	/* What may be twice as much, or half, is not known at all. */
-	if (c->hi - c->lo > c->insn || 2 * c->lo < c->insn)
-		c->insn = NAN;
+	if (c->hi - c->lo > inclusive_weight(p, c) || 2 * c->lo < inclusive_weight(p, c))
+		*(inclusive_is_of_insn(p) ? &c->insn : &c->cyc) = NAN;
 }
 
 /*
@@ -67,7 +70,7 @@ static double uncalled_weight(const struct profile *p, uint32_t func, const stru
 		if (!o->reach[i * p->n_funcs + func] && !(o->any[g] > 0) && !o->begins[i])
 			sum += o->below[g];
 	}
-	return sum;
+	return fmin(sum, o->unseen);
 }
 
 /* By the flow: bounds, and a count where they are close; else by paths, where they tell it. */
@@ -88,7 +91,7 @@ static struct inclusive count_told(const struct profile *p, uint32_t f, struct o
 		c.lo = fmax(c.lo - half, 0);
 		c.hi += same ? half : own_noise_half(o->noise, o->any);
 	}
-	if (isnan(c.insn) && most.insn > 0 && p->n_contexts && inclusive_is_of_insn(p))
+	if (isnan(inclusive_weight(p, &c)) && inclusive_weight(p, &most) > 0 && p->n_contexts)
 		ask_contexts(p, f, o, &c);
 	return c;
 }

@@ -60,6 +60,9 @@ struct inclusive inclusive_between(const struct profile *p, const struct inclusi
 /* What bounds are of. */
 double inclusive_weight(const struct profile *p, const struct inclusive *c);
 
+/* What a function runs by itself: instructions, or time. */
+double inclusive_own(const struct profile *p, size_t f);
+
 bool inclusive_has_code(const struct profile *p, size_t f);
 
 /* ---- contexts (paths.c) ---- */
@@ -80,8 +83,9 @@ struct owners {
 	uint8_t *reach;         /* [uncalled][n_funcs] do they, or what they call, call it? */
 	bool *begins;           /* [uncalled] what a program begins with is among those: it calls main() */
 	double most;            /* all that ran */
-	double *ran;            /* [n_calls] by what was called, on paths that show it */
-	double *below;          /* [n_funcs] instructions, or time, with what it calls, as calls are shared */
+	double unseen; /* 90%: what no path shows is less of it, where these have stacks; else INFINITY */
+	double *ran;   /* [n_calls] by what was called, on paths that show it */
+	double *below; /* [n_funcs] instructions, or time, with what it calls, as calls are shared */
 };
 
 void owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o);

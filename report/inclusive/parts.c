@@ -101,8 +101,9 @@ static struct inclusive shared(const struct profile *p, const struct inclusive *
 
 	if (call->share >= inclusive_whole)
 		return *of;
-	if (p->n_contexts && inclusive_is_of_insn(p))
-		c.insn = of->insn * share_of_caller(p, call->callee, call->caller, at);
+	if (p->n_contexts)
+		*(inclusive_is_of_insn(p) ? &c.insn : &c.cyc) =
+		        inclusive_weight(p, of) * share_of_caller(p, call->callee, call->caller, at);
 	return c;
 }
 

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "correct/model/effort.h"
+#include "correct/model/model.h"
 #include "profiler/base/mem.h"
+#include "profiler/base/order.h"
 #include "report/assemble/context_walk.h"
 #include "report/inclusive/impl.h"
 
@@ -22,6 +24,18 @@ static void add_context(const struct profile_context *c, context_sums *to)
 	to[c->func][CONTEXT_PARTS] += c->insn;
 }
 
+/* Where jumps may have taken it from a stack. */
+static bool is_hidden(const struct profile *p, uint32_t func, const struct profile_context *c)
+{
+	size_t i = sorted_count(p->n_hidden, k, p->hidden[k].func < func);
+
+	for (; i < p->n_hidden && p->hidden[i].func == func; i++)
+		if (p->hidden[i].callee == c->func && c->parent != UINT32_MAX &&
+		    p->hidden[i].caller == p->contexts[c->parent].func)
+			return true;
+	return false;
+}
+
 static void find_owners(const struct profile *p, uint32_t func, struct owners *o)
 {
 	for (size_t g = 0; g < p->n_funcs; g++)
@@ -33,8 +47,10 @@ static void find_owners(const struct profile *p, uint32_t func, struct owners *o
 		const struct profile_context *c = &p->contexts[i];
 
 		o->of[i] = c->func == func           ? ITS
-		           : c->parent != UINT32_MAX ? o->of[c->parent]
-		           : o->all[c->func] > 0     ? ITS
+		           : c->parent != UINT32_MAX ? o->of[c->parent] == OTHERS && is_hidden(p, func, c)
+		                                               ? OPEN
+		                                               : o->of[c->parent]
+		           : o->all[c->func] > 0 ? ITS
 		           : o->any[c->func] > 0     ? OPEN
 		                                     : OTHERS;
 		/* What func calls on a path is in any. */
@@ -115,12 +131,12 @@ static void sum_owners(const struct profile *p, const struct owners *o, double o
 
 	memset(out, 0, (CONTEXT_PARTS + 1) * sizeof(*out));
 	for (size_t g = 0; g < p->n_funcs; g++) {
-		if (!(o->any[g] > 0) || !(p->funcs[g].rolled.insn > 0))
+		if (!(o->any[g] > 0) || !(inclusive_own(p, g) > 0))
 			continue;
 		for (int k = 0; k <= CONTEXT_PARTS; k++) {
 			its_share(o, g, k, share);
 			for (int i = 0; i < 3; i++)
-				out[k][i] += p->funcs[g].rolled.insn * share[i];
+				out[k][i] += inclusive_own(p, g) * share[i];
 		}
 	}
 }
@@ -138,11 +154,24 @@ static double variance_of_calls(const struct profile *p, uint32_t func, const st
 			continue;
 		its_share(o, c->callee, CONTEXT_PARTS, in_callee);
 		its_share(o, c->caller, CONTEXT_PARTS, in_caller);
-		var += pow(p->funcs[c->callee].rolled.insn * o->ran[i] / o->told[c->callee][CONTEXT_PARTS] *
+		var += pow(inclusive_own(p, c->callee) * o->ran[i] / o->told[c->callee][CONTEXT_PARTS] *
 		                   c->context_sd * (in_caller[1] - in_callee[1]),
 		           2);
 	}
 	return var;
+}
+
+/* 90% of what it runs, or takes, by itself, to either side: samples of time are as many as fall that way. */
+static double own_half(const struct profile *p, const struct owners *o)
+{
+	double var = 0, period;
+
+	if (inclusive_is_of_insn(p) || p->meta.cyc_event < 0)
+		return own_noise_half(o->noise, o->likely);
+	period = profile_mean_period(&p->meta.events[p->meta.cyc_event]) * p->meta.cyc_per_event;
+	for (size_t g = 0; g < p->n_funcs; g++)
+		var += o->likely[g] * o->likely[g] * p->funcs[g].rolled.cyc * period;
+	return z_of_90 * sqrt(var);
 }
 
 /*
@@ -167,12 +196,11 @@ void owners_count(const struct profile *p, uint32_t func, struct owners *o, stru
 	}
 	memset(c->by_status, 0, sizeof(c->by_status));
 	for (size_t g = 0; g < p->n_funcs; g++)
-		c->by_status[p->funcs[g].rolled_status] += o->likely[g] * p->funcs[g].rolled.insn;
-	half = hypot(t_of_parts * sqrt(var + variance_of_calls(p, func, o)),
-	             own_noise_half(o->noise, o->likely));
+		c->by_status[p->funcs[g].rolled_status] += o->likely[g] * inclusive_own(p, g);
+	half = hypot(t_of_parts * sqrt(var + variance_of_calls(p, func, o)), own_half(p, o));
 	c->lo = fmax(c->lo, all[0] - half);
 	c->hi = fmin(c->hi, all[2] + half);
-	c->insn = fmin(fmax(all[1], c->lo), c->hi);
+	*(inclusive_is_of_insn(p) ? &c->insn : &c->cyc) = fmin(fmax(all[1], c->lo), c->hi);
 }
 
 void owners_free(struct owners *o)
@@ -199,19 +227,19 @@ static void find_uncalled(const struct profile *p, struct owners *o)
 	double *more = o->likely;
 
 	for (uint32_t g = 0; g < p->n_funcs; g++) {
-		const struct profile_count *c = &p->funcs[g].rolled;
-
-		o->below[g] = inclusive_is_of_insn(p) ? c->insn : c->cyc;
+		o->below[g] = inclusive_own(p, g);
 		o->most += o->below[g];
 	}
 	for (int round = 0; round < EFFORT_SPREAD_ROUNDS; round++) {
 		for (size_t g = 0; g < p->n_funcs; g++)
-			more[g] = inclusive_is_of_insn(p) ? p->funcs[g].rolled.insn : p->funcs[g].rolled.cyc;
+			more[g] = inclusive_own(p, g);
 		for (size_t i = 0; i < p->n_calls; i++)
 			more[p->calls[i].caller] += p->calls[i].share * o->below[p->calls[i].callee];
 		for (size_t g = 0; g < p->n_funcs; g++)
 			o->below[g] = fmin(more[g], o->most);
 	}
+	o->unseen =
+	        p->n_context_stacks ? fmin(-log(0.1) / (double)p->n_context_stacks, 1) * o->most : INFINITY;
 	/* A linker's stubs without names are no function. */
 	for (uint32_t g = 0; g < p->n_funcs; g++)
 		if (p->funcs[g].uncalled && o->below[g] > 0 &&

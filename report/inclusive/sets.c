@@ -200,6 +200,11 @@ void inclusive_keep_all(struct call_sets *s, uint32_t func, double *in)
 	}
 }
 
+double inclusive_own(const struct profile *p, size_t f)
+{
+	return inclusive_is_of_insn(p) ? p->funcs[f].rolled.insn : p->funcs[f].rolled.cyc;
+}
+
 bool inclusive_has_code(const struct profile *p, size_t f)
 {
 	const struct profile_count *c = &p->funcs[f].rolled;

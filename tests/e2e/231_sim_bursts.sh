@@ -47,7 +47,7 @@ import json, sys
 m = json.load(sys.stdin)[\"meta\"]
 raise SystemExit(not (m[\"bursts\"] == int(sys.argv[1]) and not m[\"branch_records\"] and not m[\"instructions_relative\"]))" '"${bursts:-0}"
 check 'without a rate there are none' sh -c '"$SKIDPROF" report -i without.data | grep -q "branch records: no$"'
-for name in with again; do perf script -i $name.data -F event,ip,brstack >$name.txt 2>/dev/null; done
+for name in with again; do perf script -G -i $name.data -F event,ip,brstack >$name.txt 2>/dev/null; done
 check 'the same seed, the same samples' cmp -s with.txt again.txt
 sed -n '/bursts/p' with.txt >stacks
 check 'perf shows them' test "$(wc -l <stacks)" = "$bursts"

@@ -213,6 +213,50 @@ static void samples_come_back_as_they_were_written(void **state)
 	}
 }
 
+static void stacks_and_registers_come_back(void **state)
+{
+	const uint64_t regs[2] = { 11, 22 };
+	const uint8_t stack[16] = { 1, 2, 3, [15] = 9 };
+	struct pd_writer_info in = info(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+	struct pd_writer_event event = in.events[0];
+	struct pd_record rec = { .event = 0, .time_ns = 1 }, x;
+	struct pd_writer *w = NULL;
+	struct pd_reader *r;
+	int n = 0;
+
+	(void)state;
+	event.attr.sample_regs_user = 0x101;
+	event.attr.sample_stack_user = 64;
+	in.events = &event;
+	in.n_events = 1;
+	assert_int_equal(pd_writer_open(file, &in, &w), 0);
+	/* None, and both. */
+	assert_int_equal(pd_write_sample(w, &rec), 0);
+	rec.sample = (struct pd_sample){ .ip = 0x401000,
+		                         .regs_user = regs,
+		                         .n_regs_user = 2,
+		                         .regs_abi = PERF_SAMPLE_REGS_ABI_64,
+		                         .stack_user = stack,
+		                         .stack_user_bytes = sizeof(stack) };
+	assert_int_equal(pd_write_sample(w, &rec), 0);
+	assert_int_equal(pd_writer_close(w), 0);
+	r = open_reader(file);
+	while (pd_next(r, &x) == 1) {
+		if (x.type != PERF_RECORD_SAMPLE)
+			continue;
+		assert_int_equal(x.sample.n_regs_user, n ? 2 : 0);
+		assert_int_equal(x.sample.stack_user_bytes, n ? sizeof(stack) : 0);
+		if (n) {
+			assert_int_equal(x.sample.regs_mask, 0x101);
+			assert_int_equal(x.sample.regs_user[1], 22);
+			assert_memory_equal(x.sample.stack_user, stack, sizeof(stack));
+		}
+		n++;
+	}
+	assert_int_equal(n, 2);
+	pd_close(r);
+}
+
 static void other_records_come_back_as_they_were_written(void **state)
 {
 	struct pd_writer *w = open_writer(0, 0);
@@ -393,7 +437,7 @@ static void what_cannot_be_created_or_written_is_refused(void **state)
 	assert_non_null(strstr(sp_error_text(), "/nowhere/at/all"));
 	assert_int_equal(pd_writer_open("/dev/full", &in, &w), -SP_EIO);
 	assert_int_equal(pd_writer_open("/tmp", &in, &w), -SP_EIO);
-	w = open_writer(PERF_SAMPLE_REGS_USER, 0);
+	w = open_writer(PERF_SAMPLE_WEIGHT, 0);
 	assert_int_equal(pd_write_sample(w, &rec), -SP_EDOMAIN);
 	rec.event = 0;
 	assert_int_equal(pd_write_sample(w, &rec), -SP_ENOTSUP);
@@ -448,6 +492,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(samples_come_back_as_they_were_written, setup, teardown),
+		cmocka_unit_test_setup_teardown(stacks_and_registers_come_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_records_come_back_as_they_were_written, setup,
 		                                teardown),
 		cmocka_unit_test_setup_teardown(a_killed_recorders_file_has_all_that_was_flushed, setup,

@@ -211,7 +211,9 @@ static void a_burst_is_no_member_of_the_group(void **state)
 	struct {
 		struct wire_sample s;
 		struct wire_branch b[2];
-	} m = { .b = { { 0x401300, 0x401400, 0, 0 }, { 0x401100, 0x401200, 0, 0 } } };
+		uint64_t chain[2];
+	} m = { .b = { { 0x401300, 0x401400, 0, 0 }, { 0x401100, 0x401200, 0, 0 } },
+		.chain = { 0x402010, 0x403010 } };
 	struct pd_reader *r = NULL;
 	struct pd_record rec;
 	struct fixture f;
@@ -228,6 +230,7 @@ static void a_burst_is_no_member_of_the_group(void **state)
 	m.s.ip = 0x401080;
 	m.s.event = 3;
 	m.s.n_branches = 2;
+	m.s.n_chain = 2;
 	assert_int_equal(sink_message(f.sink, &m, m.s.head.bytes, -1), 0);
 	end(&f, NULL);
 	assert_int_equal(f.sum.n_samples[3], 1);
@@ -247,6 +250,10 @@ static void a_burst_is_no_member_of_the_group(void **state)
 		assert_int_equal(rec.sample.n_branches, 2);
 		assert_int_equal(rec.sample.branches[0].from_ip, 0x401300);
 		assert_int_equal(rec.sample.branches[1].to_ip, 0x401200);
+		/* Whose addresses, its own, and who called. */
+		assert_int_equal(rec.sample.n_callchain, 4);
+		assert_int_equal(rec.sample.callchain[1], 0x401080);
+		assert_int_equal(rec.sample.callchain[3], 0x403010);
 		seen++;
 	}
 	assert_int_equal(seen, 1);
