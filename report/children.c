@@ -496,7 +496,8 @@ static void note_flow(const struct profile *p, const struct report_opts *o, FILE
 		      f);
 	if (p->n_context_stacks)
 		fprintf(f,
-		        "# who called: stacks of %ju bursts where they begin, their paths, and the code's flow, "
+		        "# who called: stacks of %ju bursts where they begin, their paths, and the code's "
+		        "flow, "
 		        "with BOUNDS of 90%%\n",
 		        (uintmax_t)p->n_context_stacks);
 	else if (p->n_contexts)

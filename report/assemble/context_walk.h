@@ -3,10 +3,10 @@
 #define SKIDPROF_REPORT_ASSEMBLE_CONTEXT_WALK_H
 
 /* Along paths, with a stack of the calls that they show, below those that a burst's own stack has. */
-#include "report/assemble/callers.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/vec.h"
 #include "report/assemble/assemble_impl.h"
+#include "report/assemble/callers.h"
 
 /* A function below its caller, once whatever it calls itself through.  A tree: callers before callees. */
 struct context_node {
