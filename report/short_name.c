@@ -250,8 +250,10 @@ static void differing(const char *name, size_t at, size_t width, char out[SHORT_
 
 		memmove(part, last, strlen(last) + 1);
 	}
-	snprintf(out, SHORT_NAME_LONG + MARK, *part && text_width(part) + MARK_ROOM <= most ? " [%s]" : "",
-	         part);
+	if (*part && text_width(part) + MARK_ROOM <= most)
+		snprintf(out, SHORT_NAME_LONG + MARK, " [%.*s]", SHORT_NAME_LONG + MARK - 4, part);
+	else
+		*out = '\0';
 }
 
 /* Rows [0, n) are shown alike; is any of another name? */

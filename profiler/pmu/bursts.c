@@ -779,10 +779,9 @@ void bursts_say(const struct bursts *b, uint64_t time_ns)
 	say_failures(b);
 	timed_paths_say(&b->timed, cpu_ns);
 	say_unreplayed(b);
-	/* Where it did not run, or might not be looked at, that it has no samples is said. */
-	if (!b->n_written && cpu_ns > 0) {
+	/* Where it hardly ran, or its counters were closed as it began, that it has no samples is said. */
+	if (!b->n_written && cpu_ns > (double)b->moment_ns)
 		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns, words_for_none(b));
-	}
 	if (!b->n_written)
 		return;
 	sp_note("%ju burst%s of %.0f branches (%ju cut short by system calls or signals) held the program "

@@ -54,7 +54,7 @@ class Recording:
                 self.bias = int(m[1], 16) - int(m[2], 16)
 
     def fields(self, what):
-        return [line.split() for line in run("perf", "script", "-i", self.file, "--ns", "-F", what).splitlines()]
+        return [line.split() for line in run("perf", "script", "-i", self.file, "--ns", "-G", "-F", what).splitlines()]
 
     def at(self, ip):
         return int(ip, 16) - self.bias
