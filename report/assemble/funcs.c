@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "correct/judge/reasons.h"
-#include "correct/model/model.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "report/assemble/assemble_impl.h"
@@ -262,18 +261,6 @@ static struct whole whole_of(const struct work *w, const struct profile *p)
 		                         fabs(insn / raw - 1) > reason_limit_total_off + 3 / sqrt(n) };
 }
 
-/* Where all but a hundredth of a region is a function's, no doubt of the ways through its code moves that share by 5%. */
-static void judge_all(const struct profile *p, const struct profile_part *part, uint8_t *status,
-                      const char **why)
-{
-	const struct profile_region *r = part->region < 0 ? NULL : &p->regions[part->region];
-
-	if (!p->meta.relative || !r || *why != r->why || !(part->lo >= 1 - model->small))
-		return;
-	*status = PROFILE_FIXED;
-	*why = "";
-}
-
 static void judge_funcs(struct profile *p, const struct grouping *own, const struct grouping *rolled,
                         const struct whole *whole)
 {
@@ -289,8 +276,6 @@ static void judge_funcs(struct profile *p, const struct grouping *own, const str
 		                     &func->evidence, &func->why);
 		func->rolled_status = judge(p, rolled->of + at_rolled, rolled->first[f + 1] - at_rolled,
 		                            &func->rolled, whole, &func->rolled_evidence, &func->rolled_why);
-		judge_all(p, &func->part, &func->status, &func->why);
-		judge_all(p, &func->rolled_part, &func->rolled_status, &func->rolled_why);
 		if (profile_matters(p, &func->count, total) && func->status > p->worst)
 			p->worst = func->status;
 	}
