@@ -406,7 +406,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-gcc -O2 -g calls.c -o calls && "$SKIDPROF" record -q --pmu clock -o calls.data ./calls 1500000 >/dev/null
+gcc -O2 -g calls.c -o calls && "$SKIDPROF" record -q --pmu clock -o calls.data ./calls 4500000 >/dev/null
 check 'bursts that end at system calls are no reason to believe shares' status 3 "$SKIDPROF" report -i calls.data --format json
 check 'and the reason is given' json 'any("end at a system call" in (f["why"] or "") for f in d["functions"]) and not any(f["status"] in ("fixed", "weak") for f in d["functions"] if f["name"] in ("count", "squeeze", "fill"))'
 
