@@ -105,21 +105,23 @@ struct section {
 	bool open;        /* it is not known to where, or from where: the stack ends there */
 };
 
-/* Push the edges of the code from `start` to the branch at `from`, then to `to`: past a call where it is `over` that. */
+/* Branches of the kind that was sampled, in going along an edge: what comes back from other code is that code's. */
 static uint32_t branches_at(const struct path *s, const struct problem *p, uint32_t e)
 {
 	const int kind = s->in.rec->branch_kind;
 	const struct problem_block *from = &p->blocks[p->edges[e].from];
-	const struct insn *last = from->n_insn ? &p->insns[from->insn0 + from->n_insn - 1] : NULL;
-	double n = 0;
+	const struct insn *last;
 
-	if (last && kind != MIX_NONE)
-		n = mix_of_insn(kind, last);
-	if (last && kind != MIX_NONE && p->edges[e].kind != FLOW_SKIP)
-		n += mix_of_edge(kind, last, (enum flow_edge_kind)p->edges[e].kind);
-	return (uint32_t)n;
+	if (kind == MIX_NONE || !from->n_insn)
+		return 0;
+	last = &p->insns[from->insn0 + from->n_insn - 1];
+	return (uint32_t)(mix_of_insn(kind, last) +
+	                  (p->edges[e].kind == FLOW_SKIP
+	                           ? 0
+	                           : mix_of_edge(kind, last, (enum flow_edge_kind)p->edges[e].kind)));
 }
 
+/* Push the edges of the code from `start` to the branch at `from`, then to `to`: past a call where it is `over` that. */
 static void trace_piece(struct path *s, int32_t scope, const struct place at[3], bool over, struct piece *out)
 {
 	const struct flow_graph *g = s->in.graph;

@@ -339,27 +339,27 @@ void path_pace_by_branches(const struct path *s, const struct scope_stacks *r, s
 {
 	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
 	struct scope_stacks of;
-	double insn = 0, branches = 0, squares = 0;
+	double insn = 0, branches = 0, insn2 = 0, both = 0, branches2 = 0;
 
 	stacks_of(r, OF_RECORDS, &of);
 	weigh(s, &of, n_edges, BY_BRANCHES, weight);
 	for (size_t i = 0; i < of.stacks.n; i++) {
 		const struct stack *st = &of.stacks.v[i];
-		const double w = st->n_pieces ? (double)weight[st->piece0] : 0;
+		/* All of a stack's pieces weigh the same. */
+		const double w = (double)weight[st->piece0], x = w * counted_in(s, r, st, BY_INSNS),
+		             n = w * counted_in(s, r, st, BY_BRANCHES);
 
-		insn += w * counted_in(s, r, st, BY_INSNS);
-		branches += w * counted_in(s, r, st, BY_BRANCHES);
+		insn += x;
+		branches += n;
+		insn2 += x * x;
+		both += x * n;
+		branches2 += n * n;
 	}
 	*pace = branches > 0 && of.stacks.n >= model->few ? insn / branches : 0;
-	for (size_t i = 0; i < of.stacks.n; i++) {
-		const struct stack *st = &of.stacks.v[i];
-		const double w = st->n_pieces ? (double)weight[st->piece0] : 0,
-		             off = w * (counted_in(s, r, st, BY_INSNS) -
-		                        *pace * counted_in(s, r, st, BY_BRANCHES));
-
-		squares += off * off;
-	}
-	*sd = branches > 0 ? model->path_scatter * sqrt(squares) / branches : 0;
+	/* The squares of what stacks are off by at that pace. */
+	*sd = branches > 0 ? model->path_scatter *
+	                             sqrt(fmax(insn2 + *pace * (*pace * branches2 - 2 * both), 0)) / branches
+	                   : 0;
 	vec_fini(&of.stacks);
 	free(weight);
 }

@@ -12,6 +12,7 @@
  */
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,13 +240,6 @@ static double beyond(const struct moments *m, double furthest)
 	return fmax(furthest * furthest / m->mean, 1);
 }
 
-static int order(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* least: what trips may be of moments that no burst saw, though samples did; 0: there are none. */
 static void find_spread(const struct moments *m, double least, struct profile_spread *out)
 {
@@ -259,8 +253,8 @@ static void find_spread(const struct moments *m, double least, struct profile_sp
 		few[i] = draw_trips(m, power, least > 0 ? least : beyond(m, fmin(m->least, m->mean)), rng);
 		many[i] = draw_trips(m, power, beyond(m, fmax(m->most, m->mean)), rng);
 	}
-	qsort(few, DRAWS, sizeof(*few), order);
-	qsort(many, DRAWS, sizeof(*many), order);
+	gsl_sort(few, 1, DRAWS);
+	gsl_sort(many, 1, DRAWS);
 	out->mean = m->mean;
 	out->lo = few[DRAWS / 20];
 	out->hi = many[DRAWS - 1 - DRAWS / 20];
