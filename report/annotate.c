@@ -250,7 +250,7 @@ static void find_blocks(struct annotation *a)
 	}
 }
 
-int annotation_new(const struct profile *p, uint32_t func, const struct module_options *opts,
+int annotation_new(const struct profile *p, uint32_t func, struct listing_modules *modules,
                    struct annotation **out)
 {
 	struct making x = { .a = calloc(1, sizeof(struct annotation)) };
@@ -261,7 +261,7 @@ int annotation_new(const struct profile *p, uint32_t func, const struct module_o
 		return sp_fail(SP_ENOMEM, "out of memory for an annotation");
 	a->p = p;
 	a->func = func;
-	err = listing_new(p, func, opts, &a->listing);
+	err = listing_new(p, func, modules, &a->listing);
 	if (err == 0) {
 		a->leaf = calloc(a->listing->n + 1, sizeof(*a->leaf));
 		a->block = calloc(a->listing->n + 1, sizeof(*a->block));

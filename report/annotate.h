@@ -41,8 +41,8 @@ struct annotation {
 	uint32_t max_depth;                 /* of loops */
 };
 
-/* Returns 0, -SP_ENOMEM. */
-int annotation_new(const struct profile *p, uint32_t func, const struct module_options *opts,
+/* Returns 0, -SP_ENOMEM.  The annotation refers to the modules. */
+int annotation_new(const struct profile *p, uint32_t func, struct listing_modules *modules,
                    struct annotation **out);
 void annotation_free(struct annotation *a);
 

@@ -51,6 +51,7 @@ struct options {
 	struct input_opts input;
 	struct annotate_opts annotate;
 	struct source_opts sources;
+	struct listing_modules modules;
 	unsigned long long context, limit;
 	const char *what;
 	char file[1024]; /* of FILE:LINE */
@@ -227,7 +228,7 @@ out:
 	return 0;
 }
 
-static int show_json(const struct profile *p, const struct options *o, struct sources *s,
+static int show_json(const struct profile *p, struct options *o, struct sources *s,
                      const struct chosen *funcs, size_t n, FILE *f)
 {
 	json_t *doc = json_pack("{s:i}", "skidprof", 1), *meta = NULL, *all = json_array();
@@ -239,7 +240,7 @@ static int show_json(const struct profile *p, const struct options *o, struct so
 		struct annotation *a = NULL;
 		json_t *one = NULL;
 
-		err = annotation_new(p, funcs[i].func, &o->input.correct.modules, &a);
+		err = annotation_new(p, funcs[i].func, &o->modules, &a);
 		if (err == 0)
 			err = annotate_json(a, &o->annotate, s, &one);
 		if (err == 0)
@@ -255,7 +256,7 @@ static int show_json(const struct profile *p, const struct options *o, struct so
 	return err;
 }
 
-static int show_text(const struct profile *p, const struct options *o, struct sources *s,
+static int show_text(const struct profile *p, struct options *o, struct sources *s,
                      const struct chosen *funcs, size_t n, const struct term *term)
 {
 	int err = 0;
@@ -264,7 +265,7 @@ static int show_text(const struct profile *p, const struct options *o, struct so
 	for (size_t i = 0; i < n && err == 0; i++) {
 		struct annotation *a = NULL;
 
-		err = annotation_new(p, funcs[i].func, &o->input.correct.modules, &a);
+		err = annotation_new(p, funcs[i].func, &o->modules, &a);
 		if (err == 0)
 			err = annotate_text(a, &o->annotate, s, term);
 		annotation_free(a);
@@ -280,6 +281,7 @@ static int show(const struct profile *p, struct options *o)
 	size_t n = 0;
 	int err = s ? choose(p, o, &funcs, &n) : sp_fail(SP_ENOMEM, "out of memory"), closed;
 
+	o->modules.opts = &o->input.correct.modules;
 	if (err == 0) {
 		input_term(&o->input, &term);
 		err = o->input.format == REPORT_JSON ? show_json(p, o, s, funcs, n, term.f)
@@ -289,6 +291,7 @@ static int show(const struct profile *p, struct options *o)
 	}
 	free(funcs);
 	sources_free(s);
+	listing_modules_free(&o->modules);
 	return err;
 }
 

@@ -70,7 +70,7 @@ int cmd_top(int argc, char **argv)
 	};
 	struct options o = { .input = INPUT_OPTS_DEFAULT };
 	struct profile *p = NULL;
-	struct top t = { .modules = &o.input.correct.modules, .opts = REPORT_OPTS_DEFAULT };
+	struct top t = { .modules.opts = &o.input.correct.modules, .opts = REPORT_OPTS_DEFAULT };
 	int err = cmd_parse(&argp, argc, argv, 0, NULL, &o);
 
 	if (err < 0)
@@ -88,6 +88,7 @@ int cmd_top(int argc, char **argv)
 	if (err == 0)
 		err = top_run(&t);
 	top_close(&t);
+	listing_modules_free(&t.modules);
 	sources_free(t.sources);
 	if (err == 0)
 		err = report_verdict(p);

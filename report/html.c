@@ -159,6 +159,7 @@ static int add_annotations(json_t *doc, const struct profile *p, const struct ht
 	struct annotate_opts show = { .source = true };
 	size_t left = MAX_INSNS;
 	struct sources *s = sources_new(o->sources);
+	struct listing_modules modules = { .opts = o->modules };
 	json_t *out = json_array();
 	double total;
 	struct ranked *funcs = rank(p, &total);
@@ -170,7 +171,7 @@ static int add_annotations(json_t *doc, const struct profile *p, const struct ht
 
 		if (!(funcs[i].weight > min_annotated * total))
 			break;
-		err = annotation_new(p, funcs[i].index, o->modules, &a);
+		err = annotation_new(p, funcs[i].index, &modules, &a);
 		if (err == 0) {
 			/* Where there is no source, there must be something. */
 			show.assembly = a->listing->n <= left;
@@ -183,6 +184,7 @@ static int add_annotations(json_t *doc, const struct profile *p, const struct ht
 		}
 		annotation_free(a);
 	}
+	listing_modules_free(&modules);
 	free(funcs);
 	sources_free(s);
 	json_object_set_new(doc, "annotations", out);

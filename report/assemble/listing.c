@@ -34,13 +34,32 @@ static size_t id_bytes(const char *text, uint8_t *out, size_t size)
 	return n;
 }
 
-static int open_module(struct making *x, const struct module_options *opts)
+/* The module of a function, opened once; that of a function in none is the last. */
+static int get_module(const struct profile *p, uint32_t func, struct listing_modules *modules,
+                      struct module **out)
 {
-	const struct profile_func *f = &x->p->funcs[x->func];
-	const struct profile_module *m = f->module < x->p->n_modules ? &x->p->modules[f->module] : NULL;
+	uint32_t at = p->funcs[func].module < p->n_modules ? p->funcs[func].module : (uint32_t)p->n_modules;
+	const struct profile_module *m = at < p->n_modules ? &p->modules[at] : NULL;
 	uint8_t id[64];
 	size_t n = m ? id_bytes(m->build_id, id, sizeof(id)) : 0;
-	int err = module_open(m ? m->path : "", n ? id : NULL, n, opts, &x->m);
+	int err;
+
+	if (!modules->v) {
+		modules->n = p->n_modules + 1;
+		modules->v = mem_calloc(modules->n, sizeof(struct module *));
+	}
+	if (!modules->v[at]) {
+		err = module_open(m ? m->path : "", n ? id : NULL, n, modules->opts, &modules->v[at]);
+		if (err < 0)
+			return err;
+	}
+	*out = modules->v[at];
+	return 0;
+}
+
+static int open_module(struct making *x, struct listing_modules *modules)
+{
+	int err = get_module(x->p, x->func, modules, &x->m);
 
 	if (err < 0)
 		return err;
@@ -218,14 +237,13 @@ static int add_pieces(struct making *x)
 	return err < 0 ? err : 0;
 }
 
-int listing_new(const struct profile *p, uint32_t func, const struct module_options *opts,
-                struct listing **out)
+int listing_new(const struct profile *p, uint32_t func, struct listing_modules *modules, struct listing **out)
 {
 	struct making x = { .p = p, .func = func, .l = mem_calloc(1, sizeof(struct listing)) };
 	int err;
 
 	x.l->trouble = "";
-	err = open_module(&x, opts);
+	err = open_module(&x, modules);
 	if (err == 0)
 		err = add_pieces(&x);
 	insn_decoder_free(x.decoder);
@@ -241,11 +259,19 @@ void listing_free(struct listing *l)
 {
 	if (!l)
 		return;
-	module_free(l->module);
 	texts_fini(&l->strings);
 	free(l->insns);
 	free(l->inlinings);
 	free(l);
+}
+
+void listing_modules_free(struct listing_modules *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		module_free(m->v[i]);
+	free(m->v);
+	m->v = NULL;
+	m->n = 0;
 }
 
 void listing_fill_texts(struct profile *p, struct module *m, size_t first, size_t end)

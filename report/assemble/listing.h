@@ -47,14 +47,24 @@ struct listing {
 	bool has_lines;      /* debug information tells lines */
 	const char *trouble; /* why instructions have no text; "" = they have */
 	struct texts strings;
-	struct module *module; /* owner of the names */
+	struct module *module; /* owner of the names: one of listing_modules */
 };
+
+/* The binaries of one profile, each opened when something of it is first listed, for reading its debug information is costly. */
+struct listing_modules {
+	const struct module_options *opts;
+	struct module **v; /* by p->modules; NULL = nothing was listed yet */
+	size_t n;
+};
+
+/* After all listings that were made with them. */
+void listing_modules_free(struct listing_modules *m);
 
 /*
  * The listing of p->funcs[func], in all its pieces.  The binary is read again; where that can't be, the instructions are
  * those of the profile.
  */
-int listing_new(const struct profile *p, uint32_t func, const struct module_options *opts,
+int listing_new(const struct profile *p, uint32_t func, struct listing_modules *modules,
                 struct listing **out);
 void listing_free(struct listing *l);
 

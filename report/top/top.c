@@ -118,7 +118,7 @@ static uint32_t physical(const struct profile *p, uint32_t func)
 	return best;
 }
 
-static int write_annotation(const struct top *t, const struct top_page *page, const struct term *term)
+static int write_annotation(struct top *t, const struct top_page *page, const struct term *term)
 {
 	const struct annotate_opts o = { .source = true,
 		                         .assembly = true,
@@ -126,7 +126,7 @@ static int write_annotation(const struct top *t, const struct top_page *page, co
 		                         .context = CONTEXT,
 		                         .min_share = cold_share };
 	struct annotation *a = NULL;
-	int err = annotation_new(t->p, physical(t->p, (uint32_t)page->func), t->modules, &a);
+	int err = annotation_new(t->p, physical(t->p, (uint32_t)page->func), &t->modules, &a);
 
 	if (err == 0)
 		err = annotate_text(a, &o, t->sources, term);
@@ -134,7 +134,7 @@ static int write_annotation(const struct top *t, const struct top_page *page, co
 	return err;
 }
 
-static int write_page(const struct top *t, struct top_page *page, const struct term *term)
+static int write_page(struct top *t, struct top_page *page, const struct term *term)
 {
 	switch (page->kind) {
 	case TOP_ANNOTATE:

@@ -9,6 +9,7 @@
  * it.  Texts are those of the commands that write reports.
  */
 #include "correct/correct.h"
+#include "report/assemble/listing.h"
 #include "report/report.h"
 #include "report/source.h"
 
@@ -42,7 +43,7 @@ enum { TOP_MAX_PAGES = 64, TOP_FIND_MAX = 128 };
 
 struct top {
 	const struct profile *p;
-	const struct module_options *modules;
+	struct listing_modules modules;
 	struct sources *sources;
 	struct report_opts opts; /* of the lists */
 	int width, height;       /* of the terminal */

@@ -13,7 +13,8 @@
 #include "report/annotate.h"
 #include "tests/unit/report_fixture.h"
 
-static const struct module_options modules = { .no_debuginfod = true };
+static const struct module_options module_opts = { .no_debuginfod = true };
+static struct listing_modules modules = { .opts = &module_opts };
 
 /* The fixture's binary is not there: a function is what the profile has of it. */
 static struct annotation *annotated(const struct profile *p, uint32_t func)
@@ -22,6 +23,12 @@ static struct annotation *annotated(const struct profile *p, uint32_t func)
 
 	assert_int_equal(annotation_new(p, func, &modules, &a), 0);
 	return a;
+}
+
+static void done(struct annotation *a)
+{
+	annotation_free(a);
+	listing_modules_free(&modules);
 }
 
 static char *text_of(const struct annotation *a, const struct source_opts *so, int width, bool color)
@@ -61,7 +68,7 @@ static void lines_hold_what_is_put_in_place_in_them(void **state)
 	assert_int_equal(n[4].parent, 0);
 	/* Two draws of block 0, 600,000 and 610,000, for two instructions. */
 	assert_true(n[3].count.lo >= 1200000 && n[3].count.hi <= 1220000 && n[3].count.lo < n[3].count.hi);
-	annotation_free(a);
+	done(a);
 	profile_free(p);
 }
 
@@ -74,13 +81,13 @@ static void a_line_runs_as_often_as_what_is_its_own(void **state)
 	(void)state;
 	a = annotated(p, 1);
 	assert_float_equal(a->nodes[1].executed, 600000, 1e-6);
-	annotation_free(a);
+	done(a);
 	p->insns[2].line = p->insns[2].file = 0;
 	p->insns[2].count.insn = 1000;
 	a = annotated(p, 1);
 	assert_int_equal(a->nodes[1].line, 0);
 	assert_float_equal(a->nodes[1].executed, 1000, 1e-6);
-	annotation_free(a);
+	done(a);
 	profile_free(p);
 }
 
@@ -115,7 +122,7 @@ static void shares_say_what_they_are_of(void **state)
 	assert_float_equal(json_number_value(json_object_get(line, "share_insn")), 7 / 19.0, 1e-9);
 	json_decref(doc);
 	sources_free(s);
-	annotation_free(a);
+	done(a);
 	profile_free(p);
 }
 
@@ -137,7 +144,7 @@ static void text_has_lines_and_instructions(void **state)
 	text = text_of(a, &none, 80, true);
 	assert_non_null(strstr(text, "\033[31m"));
 	free(text);
-	annotation_free(a);
+	done(a);
 	profile_free(p);
 }
 
@@ -172,7 +179,7 @@ static void hostile_names_and_sources_are_made_safe(void **state)
 	assert_non_null(strstr(text, "        line 33 \\x1b]0;owned\\x07 \\x9b2J\n"));
 	assert_non_null(strstr(text, "e\\x1b[2Jvil"));
 	free(text);
-	annotation_free(a);
+	done(a);
 	profile_free(p);
 	unlink(path);
 	rmdir(dir);
@@ -237,7 +244,7 @@ static void json_has_the_same_tree(void **state)
 	assert_int_equal(json_array_size(json_object_get(doc, "instructions")), 3);
 	json_decref(doc);
 	sources_free(s);
-	annotation_free(a);
+	done(a);
 	profile_free(p);
 }
 

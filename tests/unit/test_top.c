@@ -14,7 +14,7 @@ static const struct module_options modules = { .no_debuginfod = true };
 
 static void begin(struct top *t, int height)
 {
-	*t = (struct top){ .p = profile_fixture(), .modules = &modules, .opts = REPORT_OPTS_DEFAULT };
+	*t = (struct top){ .p = profile_fixture(), .modules.opts = &modules, .opts = REPORT_OPTS_DEFAULT };
 	t->sources = sources_new(&no_sources);
 	assert_non_null(t->sources);
 	assert_int_equal(top_open(t, 80, height), 0);
@@ -23,6 +23,7 @@ static void begin(struct top *t, int height)
 static void end(struct top *t)
 {
 	top_close(t);
+	listing_modules_free(&t->modules);
 	sources_free(t->sources);
 	profile_free((struct profile *)t->p);
 }
