@@ -494,6 +494,11 @@ static void note_flow(const struct profile *p, const struct report_opts *o, FILE
 		      "little; "
 		      "BOUNDS hold\n# its own count and all that it may have called\n",
 		      f);
+	if (p->n_frames)
+		fprintf(f,
+		        "# call stacks of samples, by %s, are not used: %.3g%% of them lack callers, and the "
+		        "stacks of bursts do not\n",
+		        p->meta.chains, 100 * inclusive_doubted_stacks(p));
 	if (p->n_context_stacks)
 		fprintf(f,
 		        "# who called: stacks of %ju bursts where they begin, their paths, and the code's "
@@ -538,7 +543,8 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 	}
 	if (p->meta.truth)
 		fputs("# the exact counts have no calls: 'skidprof truth -g' counts them\n", f);
-	note_cut_stacks(p, f);
+	if (!p->n_frames || inclusive_source(p) == INCLUSIVE_STACKS)
+		note_cut_stacks(p, f);
 	if (o->view != REPORT_CHILDREN && inclusive_source(p) == INCLUSIVE_FLOW)
 		note_unknown_parts(p, o, f);
 	if (o->view != REPORT_CHILDREN && inclusive_source(p) != INCLUSIVE_STACKS)

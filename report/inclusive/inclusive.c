@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "correct/judge/reasons.h"
 #include "correct/model/effort.h"
@@ -11,11 +12,26 @@
 #include "report/inclusive/impl.h"
 #include "report/inclusive/stack_bounds.h"
 
+double inclusive_doubted_stacks(const struct profile *p)
+{
+	bool by_branches = p->meta.chains && strcmp(p->meta.chains, "branch records") == 0;
+	double all = fmax((double)p->meta.n_chains, 1), lost = (double)p->meta.n_chains_lost / all,
+	       doubted = cut_stacks_share(p) + cut_stacks_open_share(p) + (by_branches ? lost : 0);
+
+	return fmin(doubted, 1);
+}
+
+/* Bursts' stacks are whole, and few: they tell more where others lack callers more often than that leaves open. */
+static bool bursts_tell_more(const struct profile *p)
+{
+	return p->n_context_stacks && inclusive_doubted_stacks(p) > 1 / sqrt((double)p->n_context_stacks);
+}
+
 enum inclusive_source inclusive_source(const struct profile *p)
 {
 	if (p->n_counted)
 		return INCLUSIVE_COUNTED;
-	if (p->n_frames)
+	if (p->n_frames && !bursts_tell_more(p))
 		return INCLUSIVE_STACKS;
 	return p->n_calls ? INCLUSIVE_FLOW : INCLUSIVE_NONE;
 }

@@ -135,9 +135,6 @@ static double displaced_by_skid(const struct profile *p, size_t func, const stru
 {
 	if (!(c->cyc > 0) || !(p->meta.skid_median_cyc > 0))
 		return 0;
-	/* What it runs by itself no stack tells. */
-	if (c->insn <= p->funcs[func].rolled.insn * (1 + small_share))
-		return 0;
 	/* fmin: what is not known bounds nothing. */
 	return fmax(fmin(displaced_at_calls(p, func, c), displaced_at_visits(p, func)), 0);
 }
@@ -166,15 +163,19 @@ static void bound_insn(const struct profile *p, const struct stacks *s, size_t f
 {
 	double displaced = displaced_by_skid(p, func, c), by_parts = half,
 	       own = fmin(p->funcs[func].rolled.insn, c->insn);
+	bool alone = c->insn <= p->funcs[func].rolled.insn * (1 + small_share);
 
 	/* Of what none was seen 90% have fewer than so many periods. */
 	if (!(c->insn > 0))
 		half = fmax(half, -log(0.1) * period_of(p, p->meta.insn_event));
 	count_samples(p, s, total, displaced * inclusive_ratio(own, c->insn), c, &half);
 	own = fmin(own, c->insn);
+	/* What it runs by itself no stack tells, but for samples as they are. */
+	if (alone && half >= by_parts)
+		displaced = 0;
 	c->lo = fmax(fmax(c->insn - displaced, own) - half, 0);
 	c->hi = fmin(c->insn + displaced, fmax(total, c->insn)) + half;
-	if (c->insn > p->funcs[func].rolled.insn * (1 + small_share) && half >= by_parts)
+	if (!alone && half >= by_parts)
 		c->hi += rest;
 }
 
