@@ -512,6 +512,13 @@ static void note_flow(const struct profile *p, const struct report_opts *o, FILE
 		        "# with BOUNDS of 90%%, which hold besides what calls longer than those leave open "
 		        "(record -g)\n",
 		        p->meta.n_bursts ? "bursts" : "branch records");
+	else if (p->meta.n_bursts)
+		fprintf(f,
+		        "# who called: the code's flow; how a function is divided among several callers it "
+		        "can't "
+		        "tell, and %ju burst%s are too few\n# to tell it: a recording of a few seconds has "
+		        "enough, and record -g has stacks\n",
+		        (uintmax_t)p->meta.n_bursts, sp_plural(p->meta.n_bursts));
 	else
 		fputs("# who called: the code's flow; how a function is divided among several callers it "
 		      "can't "

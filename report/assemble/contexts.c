@@ -16,11 +16,6 @@
 enum {
 	FEWEST_PATHS = 2 * CONTEXT_PARTS,
 	ROUNDS = 10,
-	/*
-	 * What few of a path's blocks tell comes slowly: of a caller whose own code is a twelfth of what it calls ten rounds leave
-	 * an error of 17%, forty of 6%.  In seven other programs as many functions are within 2% by ten.
-	 */
-	WEIGHED_ROUNDS = 40,
 };
 
 struct called;
@@ -231,7 +226,7 @@ static void weigh_paths(struct contexts *c, int part)
 	for (uint64_t i = 0; i < w->n_paths; i++)
 		c->path[i].weight = (int)(i % CONTEXT_PARTS) != part;
 	/* Of time nobody knows what an execution of a block takes, here and there. */
-	for (int round = 0; round < WEIGHED_ROUNDS && !c->a->p->meta.relative; round++) {
+	for (uint32_t round = 0; round < model->weighed_rounds && !c->a->p->meta.relative; round++) {
 		sum_ran(c);
 		for (uint64_t i = 0; i < w->n_paths; i++)
 			c->path[i].ran = c->path[i].stands_for = 0;
