@@ -297,17 +297,21 @@ static void judge_shown(const struct work *w, struct solution *sol)
 	sol->contradicted = true;
 }
 
-/* Precise samples are seen where they were caused, whatever is not known of the flow: nothing is better than they are by themselves. */
-static void stay_precise(const struct work *w, struct solution *sol)
+/* Precise samples are seen where they were caused, whatever is not known of the flow: but for a shadow nothing is better. */
+static void stay_precise(const struct work *w, const struct problem *p, struct solution *sol)
 {
 	char why[sizeof(sol->why)];
+	bool solved = sol->verdict != VERDICT_UNRELIABLE && sol->n_draws;
 
 	if (w->skid_source != SKID_PRECISE || !w->rec->insn_precise || w->sums.paths ||
-	    sol->verdict != VERDICT_UNRELIABLE)
+	    (solved && (sol->n_rank >= sol->n_free || solve_is_shadowed(p, sol))))
 		return;
 	memcpy(why, sol->why, sizeof(why));
 	solution_fini(sol);
-	solution_doubt(sol, VERDICT_RAW, "%s", why);
+	if (solved)
+		solution_doubt(sol, REASON_OF(no_shadow));
+	else
+		solution_doubt(sol, VERDICT_RAW, "%s", why);
 }
 
 /*
@@ -456,7 +460,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		solution_fini(sol);
 		solution_doubt(sol, VERDICT_UNRELIABLE, "%s", sp_error_text());
 	}
-	stay_precise(w, sol);
+	stay_precise(w, w->scope_problems[s], sol);
 }
 
 /* Branch records still tell averages of it; without them raw counts are what there is. */

@@ -40,6 +40,13 @@ int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
 /* Doubt combined regions that have much of their code so soon after system calls that nothing tells of it. */
 void solve_doubt_behind_calls(struct work *w);
 
+/*
+ * Do precise samples of instructions have a shadow that puts them further off than the flow of the scope is?  How far it moves them
+ * blocks tell that run equally often: beyond chance they differ by what was moved alone.  The flow is off by what is left of its
+ * distance from them.  sol: has draws.  O(blocks x classes).
+ */
+bool solve_is_shadowed(const struct problem *p, const struct solution *sol);
+
 /* Doubt what is of several programs, which only share a library: true then. */
 bool solve_doubt_programs(const struct work *w, const struct problem *p, struct solution *sol);
 

@@ -17,6 +17,7 @@ for how in 'precise=2 there=three.truth' 'precise=2 read there=three.truth' 'pre
 	check "$how: it is compared" status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
 	eps_of >with
 	echo "# in the wrong function $(cat with)"
+	check 'it is no worse than raw' json 'd["eps_fixed"] <= d["eps_raw"] + 0.002'
 	check 'the truth is in the intervals' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["lo"] is not None and f["truth"] > 1e5)'
 	check 'it is reported' status 0 "$SKIDPROF" report -i plain.data --format json
 	check 'S is that of precise samples' json 'd["meta"]["skid"]["source"] == "precise" and d["meta"]["skid"]["median_cyc"] == 0'
@@ -43,11 +44,51 @@ check 'it is not' sh -c '! grep -q shadow out'
 check '--skid is believed all the same' status 0 "$SKIDPROF" report -i plain.data --skid 300 --format json
 check 'and said' json 'd["meta"]["skid"]["source"] == "given"'
 
-# With the shadow that they have on such a core raw counts are off by a seventh, and the flow of the code has the truth.
+# Where the flow of the code is as unsure as they are off they stay, with a shadow or none: nothing gets worse.
 check 'samples with a shadow are recorded' status 0 "$SKIDPROF" record --pmu sim -q --plain --no-branches --bursts 0 --core skylake \
 	-e cycles,instructions:upp -o shadow.data --truth shadow.truth ./three
 check 'and compared' status 0 "$SKIDPROF" compare -i shadow.data --truth shadow.truth --format json
-check 'half of what was wrong is right' json 'd["eps_fixed"] < d["eps_raw"] / 2'
+check 'they are no worse than raw' json 'd["eps_fixed"] <= d["eps_raw"] + 0.002'
 check 'the truth is in the intervals' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["truth"] > 1e5 and f["lo"] is not None)'
 check 'and nothing is fixed' json 'all(f["status"] != "fixed" for f in d["functions"])'
+
+# Loops whose trips the code itself tells: there the flow says what the shadow moved.
+cat >counted.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+
+__attribute__((noinline)) static uint64_t divide(uint64_t x)
+{
+	for (int i = 0; i < 7; i++)
+		x = x / (i + 3) + 0x9e3779b97f4a7c15ull;
+	return x;
+}
+
+__attribute__((noinline)) static uint64_t mix(uint64_t x)
+{
+	for (int i = 0; i < 23; i++)
+		x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull + i;
+	return x;
+}
+
+int main(void)
+{
+	uint64_t x = 1;
+
+	for (int i = 0; i < 30000; i++)
+		x += divide(x) ^ mix(x);
+	printf("%ju\n", (uintmax_t)x);
+	return 0;
+}
+END
+gcc -O2 -fno-unroll-loops -g counted.c -o counted
+for shadow in 0 8; do
+	{ sed '/^precise_shadow_cyc/d' "$TOP/profiler/sim/cores/skylake.core" && echo "precise_shadow_cyc $shadow"; } >shadow.core
+	check "counted loops are recorded, a shadow of $shadow" status 0 "$SKIDPROF" record --pmu sim -q --plain --no-branches --bursts 0 \
+		-c 2003 --core shadow.core -e cycles,instructions:upp -o counted.data --truth counted.truth ./counted
+	check 'and compared' status 0 "$SKIDPROF" compare -i counted.data --truth counted.truth --format json
+	check 'they are no worse than raw' json 'd["eps_fixed"] <= d["eps_raw"] + 0.002'
+	check 'the truth is in the intervals' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["truth"] > 1e5 and f["lo"] is not None)'
+done
+check 'what the shadow moved is moved back' json 'd["eps_raw"] > 0.05 and d["eps_fixed"] < 0.01'
 finish
