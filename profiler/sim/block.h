@@ -96,13 +96,14 @@ enum { SIM_GROUP = 4 };
 struct sim_block {
 	uint64_t ip, end_ip; /* end_ip: after the last instruction */
 	uint64_t target;     /* of a direct branch at the end */
+	uint64_t last_ip;    /* of the last instruction */
 	uint32_t id;         /* index of its counter */
 	uint16_t n_insn;
 	uint8_t exit;                    /* enum sim_exit */
 	uint8_t fetch_cyc, fetch_rest;   /* n_insn / fetch width, and what is left */
 	uint8_t is_rep;                  /* ends in a rep string instruction */
-	uint64_t total[SIM_EVENTS_ROOM]; /* events of one whole run */
 	uint16_t taken[SIM_POOLS_ROOM];  /* places taken in all */
+	uint64_t total[SIM_EVENTS_ROOM]; /* events of one whole run */
 	struct sim_insn insn[];
 };
 

@@ -95,7 +95,6 @@ struct sim_code *sim_code_new(uint64_t ip, uint32_t n_insn)
 
 void sim_code_free(struct sim_code *c)
 {
-	free(c->site);
 	free(c->other);
 	free(c);
 }

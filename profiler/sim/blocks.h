@@ -17,7 +17,6 @@ struct sim_code {
 	uint64_t off;          /* in the file, see counts.h */
 	uint32_t file;
 	struct calls_place place; /* where it was asked for */
-	uint64_t *site;           /* [n_insn] what the plugin knows of each one's accesses, or NULL; owned */
 	struct sim_block *other;  /* the same on the other kind of core, or NULL; owned */
 	struct sim_block block;   /* last: its instructions follow */
 };

@@ -7,6 +7,7 @@
  * which tells what has been left without a return (longjmp, exceptions), and which of several stacks the thread is on
  * (coroutines, goroutines).  The emulator tells no contents of memory.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "profiler/sim/block.h"
@@ -41,6 +42,12 @@ struct sim_chain {
  */
 void sim_chain_step(struct sim_chain *c, const struct sim_block *b, uint64_t next_ip, const uint64_t *mem,
                     uint32_t n_mem);
+
+/* Does a block that ends so change what the chain knows?  Of others it need not be told. */
+static inline bool sim_chain_heeds(enum sim_exit exit)
+{
+	return exit > SIM_X_JUMP;
+}
 
 /* Where the calls return to, innermost first.  Returns how many of them are in out[cap]. */
 uint32_t sim_chain_read(const struct sim_chain *c, uint64_t *out, uint32_t cap);

@@ -454,7 +454,7 @@ static void stop_fetch(struct sim_core *c, uint64_t until)
 void sim_core_foretell(struct sim_predictor *p, const struct sim_block *b, uint32_t n_insn, uint64_t next_ip,
                        struct sim_foretold *out)
 {
-	uint64_t ip = b->ip + b->insn[b->n_insn - 1].ip_off;
+	uint64_t ip = b->last_ip;
 	bool calls = b->exit == SIM_X_CALL || b->exit == SIM_X_CALL_IND;
 
 	*out = (struct sim_foretold){ 0 };
@@ -527,7 +527,7 @@ void sim_core_run_foretold(struct sim_core *c, const struct sim_block *b, uint32
 
 	/* What does not run misses nothing either. */
 	c->n_missed = 0;
-	if (b->is_rep && n_insn == b->n_insn && next_ip == b->ip + b->insn[n_insn - 1].ip_off) {
+	if (b->is_rep && n_insn == b->n_insn && next_ip == b->last_ip) {
 		end.whole = false;
 		if (n_insn == 1 && rep_step_is_free(c, mem))
 			return;

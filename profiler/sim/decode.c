@@ -285,6 +285,7 @@ static void count_places(struct sim_block *b)
 void sim_decode_finish(const struct sim_decoder *d, struct sim_block *b)
 {
 	memset(b->total, 0, sizeof(b->total));
+	b->last_ip = b->ip + b->insn[b->n_insn - 1].ip_off;
 	b->insn[b->n_insn - 1].events |= exit_events(b->exit);
 	for (uint32_t i = 0; i < b->n_insn; i++)
 		for (unsigned bits = b->insn[i].events; bits; bits &= bits - 1)

@@ -59,8 +59,8 @@ static uint32_t first_missing(const struct vcpu *v, const struct sim_block *b)
 {
 	uint32_t from = 0;
 
-	if (v->n_mem)
-		from = (uint32_t)(v->mem[v->n_mem - 1] >> 4 & 0xfff) + 1;
+	if (v->mem_at > v->mem)
+		from = (uint32_t)(v->mem_at[-1] >> 4 & 0xfff) + 1;
 	for (uint32_t i = from; i < b->n_insn; i++)
 		if (b->insn[i].flags & SIM_F_MEM && b->insn[i].cls != SIM_C_SLOW)
 			return i;
@@ -77,7 +77,7 @@ bool plugin_is_handler(uint64_t ip)
 
 static uint64_t rep_ip_of(const struct sim_block *b)
 {
-	return b->is_rep ? b->ip + b->insn[b->n_insn - 1].ip_off : 0;
+	return b->is_rep ? b->last_ip : 0;
 }
 
 static bool is_successor(const struct sim_block *b, uint64_t ip)
@@ -141,7 +141,7 @@ static void finish(struct vcpu *v, uint64_t next_ip)
 		plugin_ran(v, n, next_ip);
 	v->syscall = -1;
 	v->code = NULL;
-	v->n_mem = 0;
+	v->mem_at = v->mem;
 }
 
 /* Nothing follows: the thread ends, or waits for what comes. */
@@ -172,11 +172,8 @@ void plugin_begin(struct vcpu *v)
 	pthread_mutex_unlock(&plugin.lock);
 }
 
-static void on_block(unsigned index, void *user)
+static __attribute__((noinline)) void block_slowly(struct vcpu *v, struct sim_code *c)
 {
-	struct vcpu *v = plugin.vcpu[index];
-	struct sim_code *c = user;
-
 	const struct sim_code *before = v->code;
 
 	if (before)
@@ -191,36 +188,82 @@ static void on_block(unsigned index, void *user)
 	v->code = c;
 }
 
-/*
- * What an access is packed with (SIM_MEM) and the emulator's description of it, which is the same nearly always:
- * description << 32 | flags << 16 | SIM_MEM without address.
- */
-static uint64_t new_site(unsigned flags, size_t index)
+/* The program went on at ip as it nearly always does: from the end of the block to where its branch leads. */
+static inline bool goes_on(const struct sim_block *b, uint64_t ip)
 {
-	return UINT64_C(0xffffffff) << 32 | (uint64_t)(flags & SIM_F_MEM) << 16 | SIM_MEM(0, index, 0, 0);
+	if (b->exit == SIM_X_NONE)
+		return ip == b->end_ip;
+	if (b->exit <= SIM_X_JUMP || b->exit == SIM_X_CALL)
+		return ip == b->target || (b->exit == SIM_X_COND && ip == b->end_ip);
+	return !plugin_is_handler(ip);
 }
 
-/* Which way it went need only be asked where the instruction both loads and stores. */
-static uint64_t describe(uint64_t *site, uint64_t known, qemu_plugin_meminfo_t info)
+/* What all of block_slowly comes to for most blocks; it stands apart for this to need no stack. */
+static void on_block(unsigned index, void *user)
 {
-	unsigned flags = known >> 16 & SIM_F_MEM;
-	bool store = flags == SIM_F_MEM ? qemu_plugin_mem_is_store(info) : flags == SIM_F_STORE;
+	struct vcpu *v = plugin.vcpu[index];
+	struct sim_code *c = user;
 
-	known = (uint64_t)info << 32 | flags << 16 |
-	        SIM_MEM(0, known >> 4 & 0xfff, qemu_plugin_mem_size_shift(info), store);
-	__atomic_store_n(site, known, __ATOMIC_RELAXED);
-	return known;
+	if (v->only_timed && v->code && v->syscall < 0 && v->ran_at + 1 < v->ran_due &&
+	    v->mem_at < v->mem_due && goes_on(&v->code->block, c->block.ip)) {
+		plugin_note_ran(v, v->code->block.n_insn, c->block.ip);
+		v->code = c;
+		return;
+	}
+	block_slowly(v, c);
+}
+
+/*
+ * What is known of an access before it happens, without a place in memory that would have to be read for it: SIM_MEM
+ * without address, and above it the bits of SIM_MEM that the emulator's description decides.  Which way it goes need
+ * only be asked where the instruction both loads and stores.
+ */
+static void *site_of(unsigned flags, size_t index)
+{
+	uint64_t asked = (flags & SIM_F_MEM) == SIM_F_MEM ? SIM_MEM(0, 0, 7, 1) : SIM_MEM(0, 0, 7, 0);
+	uint64_t known = SIM_MEM(0, index, 0, (flags & SIM_F_MEM) == SIM_F_STORE);
+	uintptr_t bits = (uintptr_t)(asked << 16 | known);
+
+	return (void *)bits; /* NOLINT(performance-no-int-to-ptr): never read through */
+}
+
+/*
+ * The emulator's descriptions of accesses, which are few, and what each says: description << 32 | SIM_MEM of size and
+ * direction alone.  An entry without one has all bits set.
+ */
+static uint64_t described[64];
+
+static uint64_t *described_at(qemu_plugin_meminfo_t info)
+{
+	return &described[(info >> 4 ^ info >> 12) % (sizeof(described) / sizeof(described[0]))];
+}
+
+/* An access of vcpu v, of what `known` says of its size and direction. */
+static inline void note_access(struct vcpu *v, uint64_t known, uint64_t vaddr, const void *site)
+{
+	if (v->mem_at < v->mem_end)
+		*v->mem_at++ = vaddr << 16 | (known & (uintptr_t)site >> 16) | ((uintptr_t)site & 0xffff);
+}
+
+/* Apart, for the other way to need no stack. */
+static __attribute__((noinline)) void on_new_access(unsigned index, qemu_plugin_meminfo_t info,
+                                                    uint64_t vaddr, const void *site)
+{
+	uint64_t known = (uint64_t)info << 32 |
+	                 SIM_MEM(0, 0, qemu_plugin_mem_size_shift(info), qemu_plugin_mem_is_store(info));
+
+	__atomic_store_n(described_at(info), known, __ATOMIC_RELAXED);
+	note_access(plugin.vcpu[index], known, vaddr, site);
 }
 
 static void on_access(unsigned index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *user)
 {
-	struct vcpu *v = plugin.vcpu[index];
-	uint64_t known = __atomic_load_n((uint64_t *)user, __ATOMIC_RELAXED);
+	uint64_t known = __atomic_load_n(described_at(info), __ATOMIC_RELAXED);
 
 	if (__builtin_expect(known >> 32 != info, 0))
-		known = describe(user, known, info);
-	if (v->n_mem < MAX_ACCESSES)
-		v->mem[v->n_mem++] = vaddr << 16 | (known & 0xffff);
+		on_new_access(index, info, vaddr, user);
+	else
+		note_access(plugin.vcpu[index], known, vaddr, user);
 }
 
 /*
@@ -296,11 +339,7 @@ static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, 
 		           qemu_plugin_insn_vaddr(insn), &c->block, (uint32_t)i);
 	}
 	sim_decode_finish(plugin.decoder, &c->block);
-	c->site = calloc(
-	        n + 1,
-	        sizeof(*c->site)); /* of an empty block there would be nothing to tell from a failure */
-	if (!c->site || (plugin.other_decoder && decode_other(tb, n, c) < 0) ||
-	    sim_blocks_add(&plugin.blocks, c) < 0) {
+	if ((plugin.other_decoder && decode_other(tb, n, c) < 0) || sim_blocks_add(&plugin.blocks, c) < 0) {
 		sim_code_free(c);
 		return NULL;
 	}
@@ -344,11 +383,10 @@ static uint64_t *inline_count(const struct sim_block *b)
 }
 
 /* QEMU 7.2 does not heed the direction it is asked for, so that can't tell loads from stores. */
-static void watch_insn(struct sim_code *c, struct qemu_plugin_insn *insn, size_t index)
+static void watch_insn(const struct sim_code *c, struct qemu_plugin_insn *insn, size_t index)
 {
-	c->site[index] = new_site(c->block.insn[index].flags, index);
 	qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-	                                 &c->site[index]);
+	                                 site_of(c->block.insn[index].flags, index));
 }
 
 /*
@@ -425,6 +463,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	if (fd < 0 || sender_init(&plugin.sender, fd) < 0)
 		return -1;
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	memset(described, 0xff, sizeof(described));
 	pthread_mutex_init(&plugin.lock, NULL);
 	if (plugin_set_up(info, fd, config_fd) < 0) {
 		plugin_warn(NULL, sp_error_text());

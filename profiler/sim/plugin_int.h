@@ -31,14 +31,32 @@ struct numbers { /* of the guest's system calls; -1: has none */
 	        clone, fork, vfork, exit, kill, tkill, tgkill, sigaction;
 };
 
+/*
+ * A block that ran.  Few bytes: one processor's cache gets them from the other's.  Where the program went on the next
+ * one says.
+ */
+struct ran {
+	const struct sim_code *code;
+	uint16_t n_insn, n_mem;
+	struct sim_foretold foretold; /* made later */
+};
+
 struct vcpu {
+	/* What each block and access is noted in.  Nobody else looks here while the program runs. */
 	struct sim_code *code; /* running; its end is not known yet */
-	uint32_t n_mem;
-	uint64_t *mem;       /* its accesses, at the end of the batch's; room for MAX_ACCESSES and one */
-	struct batch *batch; /* blocks that have run and are not timed yet */
-	struct timer *timer; /* the thread that times batches; NULL: none */
-	bool wants_timer;    /* not tried in vain yet */
-	uint32_t n_batches;  /* timed without it */
+	uint64_t *mem;         /* its accesses, at the end of the batch's; room for MAX_ACCESSES and one */
+	uint64_t *mem_at;      /* behind the newest */
+	uint64_t *mem_end;     /* of the room, but for the one */
+	uint64_t *mem_due;     /* a batch whose accesses go beyond is to be timed */
+	struct ran *ran_at;    /* behind the batch's newest block */
+	struct ran *ran_due;   /* a batch whose blocks go up to here may have to be timed */
+	uint64_t next_ip;      /* where the program went on behind the newest block */
+	int64_t syscall;       /* that the running block ends in; -1: in none */
+	bool only_timed;       /* nothing is counted beside */
+	struct batch *batch;   /* blocks that have run and are not timed yet */
+	struct timer *timer;   /* the thread that times batches; NULL: none */
+	bool wants_timer;      /* not tried in vain yet */
+	uint32_t n_batches;    /* timed without it */
 	struct counts_slot *
 	        *runs;         /* of its blocks, by id / COUNTS_CHUNK; NULL: not yet, or nothing is counted */
 	struct sim_core *core; /* that it runs on; NULL when only counting */
@@ -50,7 +68,6 @@ struct vcpu {
 	uint64_t
 	        start_ns; /* the tree's clock when the thread began, and its time on the other kind of core */
 	uint64_t arg[6];  /* of the system call under way */
-	int64_t syscall;  /* that the running block ends in; -1: in none */
 	struct calls calls;
 	struct sim_chain *chain; /* for bursts; NULL: there are none */
 	bool gone;
@@ -144,6 +161,19 @@ void plugin_batch_free(struct vcpu *v);
 void plugin_batch_forget(struct vcpu *v);
 /* n_insn instructions of v->code ran, and the program went on at next_ip. */
 void plugin_ran(struct vcpu *v, uint32_t n_insn, uint64_t next_ip);
+/* The same without a look at whether the batch is to be timed. */
+static inline void plugin_note_ran(struct vcpu *v, uint32_t n_insn, uint64_t next_ip)
+{
+	struct ran *r = v->ran_at++;
+
+	*v->mem_at++ = SIM_MEM_END;
+	r->code = v->code;
+	r->n_insn = (uint16_t)n_insn;
+	r->n_mem = (uint16_t)(v->mem_at - v->mem);
+	v->mem = v->mem_at;
+	v->mem_end = v->mem + MAX_ACCESSES;
+	v->next_ip = next_ip;
+}
 /* All that ran is timed when this returns, and nobody else is at it. */
 void plugin_settle(struct vcpu *v);
 

@@ -25,16 +25,12 @@ enum {
 	SPINS = 512, /* looks for the next batch before the thread sleeps: some microseconds */
 };
 
-struct ran {
-	struct sim_code *code;
-	uint64_t next_ip;
-	int64_t syscall; /* that it ended in; -1: in none */
-	uint32_t n_insn, n_mem;
-	struct sim_foretold foretold;
-};
+_Static_assert((int)MAX_ACCESSES < (int)UINT16_MAX, "n_mem counts them, and one more");
 
 struct batch {
-	uint32_t n_ran, n_mem;
+	uint32_t n_ran, n_mem; /* known when it is to be timed, as the two that follow */
+	uint64_t next_ip;      /* where the program went on behind the last one */
+	int64_t syscall;       /* that the last one ended in; -1: in none */
 	struct ran ran[BATCH_BLOCKS];
 	uint64_t mem[BATCH_ACCESSES + MAX_ACCESSES + 1];
 };
@@ -54,6 +50,12 @@ struct timer {
 #define NOT_WAITING UINT32_MAX
 
 /* ---- timing ---- */
+
+/* Where the program went on behind r. */
+static inline uint64_t next_ip_of(const struct batch *batch, const struct ran *r)
+{
+	return r + 1 < batch->ran + batch->n_ran ? r[1].code->block.ip : batch->next_ip;
+}
 
 static const uint64_t *expect(const struct sim_memory *m, const uint64_t *from, const uint64_t *to)
 {
@@ -75,38 +77,48 @@ static void count_missed(const struct sim_core *c, const struct sim_block *b)
 static void foretell(struct vcpu *v, struct batch *batch)
 {
 	for (struct ran *r = batch->ran; r < batch->ran + batch->n_ran; r++)
-		sim_core_foretell(&v->core->predictor, &r->code->block, r->n_insn, r->next_ip, &r->foretold);
+		sim_core_foretell(&v->core->predictor, &r->code->block, r->n_insn, next_ip_of(batch, r),
+		                  &r->foretold);
 }
 
-static void run_block(struct sim_core *c, const struct sim_block *b, const struct ran *r, const uint64_t *mem,
-                      bool foretold)
+static inline void run_block(struct sim_core *c, const struct sim_block *b, const struct ran *r,
+                             uint64_t next_ip, const uint64_t *mem, bool foretold)
 {
 	if (foretold)
-		sim_core_run_foretold(c, b, r->n_insn, r->next_ip, mem, &r->foretold);
+		sim_core_run_foretold(c, b, r->n_insn, next_ip, mem, &r->foretold);
 	else
-		sim_core_run(c, b, r->n_insn, r->next_ip, mem);
+		sim_core_run(c, b, r->n_insn, next_ip, mem);
 }
 
 static void time_batch(struct vcpu *v, struct batch *batch)
 {
 	const uint64_t *mem = batch->mem, *ahead = mem, *end = mem + batch->n_mem;
+	const struct ran *ran_end = batch->ran + batch->n_ran;
+	/* Not asked for each block: the emulator writes beside them all the time, and each look would cost both. */
+	struct sim_core *c = v->core;
+	struct sim_chain *chain = v->chain;
+	const bool moves = v->kind[1] != NULL;
+	uint32_t now = v->now;
 
-	for (const struct ran *r = batch->ran; r < batch->ran + batch->n_ran; r++) {
-		const struct sim_block *b = v->now ? r->code->other : &r->code->block;
+	for (const struct ran *r = batch->ran; r < ran_end; r++) {
+		const struct sim_block *b = now ? r->code->other : &r->code->block;
+		uint64_t next_ip = next_ip_of(batch, r);
 
-		ahead = expect(&v->core->memory, ahead, end - mem > AHEAD ? mem + AHEAD : end);
-		run_block(v->core, b, r, mem, !v->kind[1]);
-		if (v->chain && r->n_insn == b->n_insn)
-			sim_chain_step(v->chain, b, r->next_ip, mem, r->n_mem);
+		ahead = expect(&c->memory, ahead, end - mem > AHEAD ? mem + AHEAD : end);
+		run_block(c, b, r, next_ip, mem, !moves);
+		if (chain && sim_chain_heeds(b->exit) && r->n_insn == b->n_insn)
+			sim_chain_step(chain, b, next_ip, mem, r->n_mem);
 		mem += r->n_mem;
-		if (plugin.config.counting && v->core->n_missed)
-			count_missed(v->core, b);
-		if (r->syscall >= 0)
-			sim_core_kernel(v->core, (uint64_t)r->syscall);
-		if (v->kind[1])
+		if (plugin.config.counting && c->n_missed)
+			count_missed(c, b);
+		if (r + 1 == ran_end && batch->syscall >= 0)
+			sim_core_kernel(c, (uint64_t)batch->syscall);
+		if (moves) {
 			plugin_move(v);
+			c = v->core;
+			now = v->now;
+		}
 	}
-	batch->n_ran = batch->n_mem = 0;
 }
 
 /* ---- the thread that does it ---- */
@@ -236,11 +248,36 @@ static void wait_for_timer(struct timer *t, uint32_t n)
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* What v->batch has when no more is added to it; its last block ended in that system call, or -1. */
+static void close_batch(struct vcpu *v, int64_t number)
+{
+	struct batch *b = v->batch;
+
+	b->n_ran = (uint32_t)(v->ran_at - b->ran);
+	b->n_mem = (uint32_t)(v->mem - b->mem);
+	b->next_ip = v->next_ip;
+	b->syscall = number;
+}
+
+/* v->batch is empty, but for n_mem accesses of the block that runs. */
+static void begin_batch(struct vcpu *v, size_t n_mem)
+{
+	bool long_ones = v->wants_timer && plugin.n_vcpus <= 1;
+
+	v->mem = v->batch->mem;
+	v->mem_at = v->mem + n_mem;
+	v->mem_end = v->mem + MAX_ACCESSES;
+	v->mem_due = v->mem + BATCH_ACCESSES;
+	v->ran_at = v->batch->ran;
+	v->ran_due = v->ran_at + (long_ones ? BATCH_BLOCKS : SYNC_BLOCKS);
+}
+
 /* The batch goes to the thread, and the next of the ring is filled. */
 static void hand_over(struct vcpu *v)
 {
 	struct timer *t = v->timer;
 
+	close_batch(v, -1);
 	if (!v->kind[1])
 		foretell(v, v->batch);
 	__atomic_store_n(&t->handed, t->handed + 1, __ATOMIC_SEQ_CST);
@@ -250,6 +287,7 @@ static void hand_over(struct vcpu *v)
 	if (left(t) == RING)
 		wait_for_timer(t, RING / 2);
 	v->batch = t->ring[t->handed % RING];
+	begin_batch(v, 0);
 }
 
 static bool has_two_processors(void)
@@ -266,8 +304,8 @@ int plugin_batch_new(struct vcpu *v)
 	v->batch = calloc(1, sizeof(*v->batch));
 	if (!v->batch)
 		return -1;
-	v->mem = v->batch->mem;
 	v->wants_timer = has_two_processors();
+	begin_batch(v, 0);
 	return 0;
 }
 
@@ -295,54 +333,60 @@ void plugin_batch_forget(struct vcpu *v)
 	v->timer = NULL;
 	v->n_batches = 0;
 	v->wants_timer = has_two_processors();
-	v->batch->n_ran = v->batch->n_mem = 0;
-	v->mem = v->batch->mem;
-	v->n_mem = 0;
+	begin_batch(v, 0);
 }
 
-void plugin_settle(struct vcpu *v)
+/* number: as in close_batch. */
+static void settle(struct vcpu *v, int64_t number)
 {
+	size_t n_mem = (size_t)(v->mem_at - v->mem);
+
 	if (v->timer)
 		wait_for_timer(v->timer, 0);
-	if (!v->batch->n_ran)
+	if (v->ran_at == v->batch->ran)
 		return;
+	close_batch(v, number);
 	if (!v->kind[1])
 		foretell(v, v->batch);
 	time_batch(v, v->batch);
 	/* Those of the block that has not ended move to the front. */
-	memmove(v->batch->mem, v->mem, v->n_mem * sizeof(v->mem[0]));
-	v->mem = v->batch->mem;
+	memmove(v->batch->mem, v->mem, n_mem * sizeof(v->mem[0]));
+	begin_batch(v, n_mem);
+}
+
+void plugin_settle(struct vcpu *v)
+{
+	settle(v, -1);
 }
 
 /* Is the batch to be timed now? */
-static bool is_due(struct vcpu *v)
+static bool is_due(const struct vcpu *v)
 {
-	const struct batch *b = v->batch;
+	size_t n_ran = (size_t)(v->ran_at - v->batch->ran);
 
-	if (b->n_ran == BATCH_BLOCKS || b->n_mem > BATCH_ACCESSES)
+	if (n_ran == BATCH_BLOCKS || v->mem > v->mem_due)
 		return true;
-	return b->n_ran >= SYNC_BLOCKS && (!v->wants_timer || plugin.n_vcpus > 1);
+	return n_ran >= SYNC_BLOCKS && (!v->wants_timer || plugin.n_vcpus > 1);
+}
+
+/* The batch is to be timed, here or by the thread. */
+static void end_batch(struct vcpu *v)
+{
+	if (v->wants_timer && plugin.n_vcpus == 1 && !v->timer && ++v->n_batches > ALONE) {
+		v->timer = timer_new(v);
+		v->wants_timer = v->timer != NULL;
+	}
+	if (v->timer && plugin.n_vcpus == 1)
+		hand_over(v);
+	else
+		plugin_settle(v);
 }
 
 void plugin_ran(struct vcpu *v, uint32_t n_insn, uint64_t next_ip)
 {
-	struct batch *b = v->batch;
-
-	v->mem[v->n_mem++] = SIM_MEM_END;
-	b->ran[b->n_ran++] = (struct ran){ v->code, next_ip, v->syscall, n_insn, v->n_mem };
-	b->n_mem += v->n_mem;
-	v->n_mem = 0;
-	if (v->syscall >= 0) {
-		plugin_settle(v);
-	} else if (is_due(v)) {
-		if (v->wants_timer && plugin.n_vcpus == 1 && !v->timer && ++v->n_batches > ALONE) {
-			v->timer = timer_new(v);
-			v->wants_timer = v->timer != NULL;
-		}
-		if (v->timer && plugin.n_vcpus == 1)
-			hand_over(v);
-		else
-			plugin_settle(v);
-	}
-	v->mem = v->batch->mem + v->batch->n_mem;
+	plugin_note_ran(v, n_insn, next_ip);
+	if (v->syscall >= 0)
+		settle(v, v->syscall);
+	else if (is_due(v))
+		end_batch(v);
 }

@@ -111,6 +111,7 @@ static struct vcpu *vcpu_new(void)
 		free(v);
 		return NULL;
 	}
+	v->only_timed = v->core && !plugin.config.counting && !plugin.config.calls;
 	return v;
 }
 
