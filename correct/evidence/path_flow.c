@@ -67,6 +67,8 @@ static double mean_weight(const struct scope_stacks *r, const float *weight)
 	return sum / (double)r->stacks.n;
 }
 
+enum { ROUNDS = 10 }; /* of fitting weights to sums: what 30 would move is nothing to speak of */
+
 /* How stacks are weighed. */
 enum weighing {
 	BY_CYCLES,
@@ -111,26 +113,50 @@ static double counted_in(const struct path *s, const struct scope_stacks *r, con
 	return sum;
 }
 
-/* Stacks by one newest edge have as many instructions, or branches, in the mean as they stand for together, be they cut short or not. */
+/* Scale the weights w of each group's stacks, of which group[] tells: together they have what they stand for.  sums[2 n_groups] is scratch. */
+static void fit_sums(const struct scope_stacks *r, const uint32_t *group, size_t n_groups,
+                     const double *counted, double *w, double *sums)
+{
+	double *stand = sums, *have = sums + n_groups;
+
+	memset(sums, 0, 2 * n_groups * sizeof(*sums));
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		stand[group[i]] += r->stacks.v[i].insn;
+		have[group[i]] += w[i] * counted[i];
+	}
+	for (size_t i = 0; i < r->stacks.n; i++)
+		w[i] *= have[group[i]] > 0 ? stand[group[i]] / have[group[i]] : 0;
+}
+
+/*
+ * Stacks by one newest edge have together as many instructions, or branches, as they stand for, be they cut short or not; and so have
+ * those of one stretch of the run.  Stages of a program share code and newest edges: by these alone one whose branches
+ * have few instructions between them would come out too short.  Scaling to the one and the other in turn meets both (Deming and
+ * Stephan, Annals of Mathematical Statistics, 1940).
+ */
 static void weigh_by_counts(const struct path *s, const struct scope_stacks *r, size_t n_edges,
                             enum weighing how, float *weight)
 {
-	double *sum = mem_calloc(2 * n_edges + 1, sizeof(*sum)), *n = sum + n_edges;
+	const size_t n = r->stacks.n, n_stretches = 1 + n / (size_t)model->many,
+	             n_most = n_edges > n_stretches ? n_edges : n_stretches;
+	uint32_t *near = mem_malloc((2 * n + 1) * sizeof(*near)), *stretch = near + n;
+	double *counted = mem_malloc((2 * n + 2 * n_most + 1) * sizeof(*counted)), *w = counted + n;
 
-	for (size_t i = 0; i < r->stacks.n; i++) {
-		const struct stack *st = &r->stacks.v[i];
-
-		n[st->near]++;
-		sum[st->near] += counted_in(s, r, st, how);
+	for (size_t i = 0; i < n; i++) {
+		near[i] = r->stacks.v[i].near;
+		stretch[i] = (uint32_t)(i * n_stretches / n);
+		counted[i] = counted_in(s, r, &r->stacks.v[i], how);
+		w[i] = r->stacks.v[i].insn;
 	}
-	for (size_t i = 0; i < r->stacks.n; i++) {
-		const struct stack *st = &r->stacks.v[i];
-		double w = sum[st->near] > 0 ? st->insn * n[st->near] / sum[st->near] : 0;
-
-		for (uint32_t k = 0; k < st->n_pieces; k++)
-			weight[st->piece0 + k] = (float)w;
+	for (int round = 0; round < ROUNDS; round++) {
+		fit_sums(r, stretch, n_stretches, counted, w, w + n);
+		fit_sums(r, near, n_edges, counted, w, w + n);
 	}
-	free(sum);
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < r->stacks.v[i].n_pieces; k++)
+			weight[r->stacks.v[i].piece0 + k] = (float)w[i];
+	free(near);
+	free(counted);
 }
 
 static void weigh(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,

@@ -305,6 +305,23 @@ static void stacks_stand_for_their_instructions(void **state)
 	assert_float_equal(f[C_TO_A], 33000 * (5 / 23. + 3 / 21.5) / 7, 1e-2);
 }
 
+/*
+ * Two stages that have one newest edge: laps by B, 38 instructions a stack, then laps past it, 14.  Either stands for half of
+ * 33000, so there are 16500 / 19 laps of the one and 16500 / 14 of the other.
+ */
+static void stages_of_few_instructions_a_branch_keep_their_share(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch by_b[] = { back, back, back }, lap_past[] = { back, past, back };
+	double f[4];
+
+	for (int i = 0; i < 500; i++)
+		show(b, CYC, i < 250 ? by_b : lap_past, 3);
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 16500 / 19., 1e-2);
+	assert_float_equal(f[A_TO_C], 16500 / 14., 1e-2);
+}
+
 /* The same of samples of instructions, beside which few of cycles are left out, and of cycles beside few of instructions. */
 static void few_of_one_event_are_left_out(void **state)
 {
@@ -1438,6 +1455,7 @@ int main(void)
 		TEST(the_newest_piece_of_a_record_is_not_followed),
 		TEST(the_average_along_the_stacks_is_the_flow),
 		TEST(stacks_stand_for_their_instructions),
+		TEST(stages_of_few_instructions_a_branch_keep_their_share),
 		TEST(few_of_one_event_are_left_out),
 		TEST(weighing_by_the_newest_edge_takes_the_bias_of_time_away),
 		cmocka_unit_test(estimates_of_both_events_are_blended),
