@@ -374,6 +374,75 @@ static int of_flow(struct flame *f)
 	return err;
 }
 
+/* ---- of bursts' stacks and paths: what is on none of them stands apart ---- */
+
+/* A context that is too small to be seen, with all below it: a frame below its caller's, one for all such. */
+static int add_small(struct walk *w, uint32_t parent, uint32_t *small, uint32_t func, double share)
+{
+	const struct profile_count *c = &w->f->p->funcs[func].rolled;
+	struct frame *to;
+	int err = 0;
+
+	if (!*small) {
+		*small = (uint32_t)w->f->frames.n;
+		err = add(w->f, parent, frame_small, 0, 0, 0, false);
+	}
+	if (err < 0)
+		return err;
+	to = &w->f->frames.v[*small];
+	to->raw += share * c->raw_insn;
+	to->fixed += share * c->insn;
+	to->cyc += share * c->cyc;
+	w->placed[func] += share;
+	return 0;
+}
+
+static int of_contexts(struct flame *f)
+{
+	const struct profile *p = f->p;
+	struct walk w = { .f = f };
+	double *of_func = mem_calloc(p->n_funcs + 1, sizeof(*of_func)),
+	       *below = mem_calloc(p->n_contexts + 1, sizeof(*below));
+	/* The frame of each context, and of what is small below it; of the outermost ones last. */
+	uint32_t *number = mem_calloc(2 * (p->n_contexts + 1), sizeof(*number)),
+	         *small = number + p->n_contexts + 1;
+	int err;
+
+	w.placed = mem_calloc(p->n_funcs + 1, sizeof(*w.placed));
+	for (size_t i = p->n_contexts; i-- > 0;) {
+		const struct profile_context *c = &p->contexts[i];
+
+		of_func[c->func] += c->insn;
+		below[i] += c->insn;
+		if (c->parent != UINT32_MAX)
+			below[c->parent] += below[i];
+	}
+	err = find_pieces(&w);
+	for (size_t i = 0; i < p->n_contexts && err == 0; i++) {
+		const struct profile_context *c = &p->contexts[i];
+		size_t above = c->parent == UINT32_MAX ? p->n_contexts : c->parent;
+		double share = of_func[c->func] > 0 ? c->insn / of_func[c->func] : 0;
+		bool in_small = above < p->n_contexts && number[above] == small[above] && small[above];
+
+		number[i] = (uint32_t)f->frames.n;
+		if (!in_small && below[i] >= min_frame * f->total && f->frames.n < MAX_FRAMES) {
+			err = add_own(&w, number[above], c->func, share, false);
+			continue;
+		}
+		err = add_small(&w, number[above], &small[above], c->func, share);
+		number[i] = small[i] = small[above];
+	}
+	if (err == 0)
+		err = add_unplaced(&w);
+	free(of_func);
+	free(below);
+	free(number);
+	free(w.placed);
+	free(w.pieces);
+	free(w.first_piece);
+	return err;
+}
+
 /* ---- the document ---- */
 
 static json_t *func_json(const struct profile *p, uint32_t func)
@@ -416,7 +485,8 @@ static json_t *frames_json(const struct flame *f, json_t *funcs, uint32_t *numbe
 
 int flame_json(const struct profile *p, json_t *doc)
 {
-	bool stacks = p->n_frames > 0;
+	bool stacks = inclusive_source(p) == INCLUSIVE_STACKS,
+	     bursts = !stacks && inclusive_source(p) == INCLUSIVE_FLOW && p->n_context_stacks > 0;
 	struct flame f = { .p = p };
 	uint32_t *number = malloc((p->n_funcs + 1) * sizeof(*number));
 	json_t *funcs = json_array(), *frames;
@@ -426,19 +496,23 @@ int flame_json(const struct profile *p, json_t *doc)
 	for (size_t i = 0; i < p->n_funcs; i++)
 		f.total += weight(&f, p->funcs[i].count.insn, p->funcs[i].count.cyc);
 	if (err == 0)
-		err = stacks ? of_stacks(&f) : of_flow(&f);
+		err = stacks ? of_stacks(&f) : bursts ? of_contexts(&f) : of_flow(&f);
 	if (err == 0) {
 		memset(number, 0xff, (p->n_funcs + 1) * sizeof(*number));
 		frames = frames_json(&f, funcs, number);
 		json_object_set_new(
 		        doc, "flame",
-		        json_pack("{s:b, s:s, s:O, s:o}", "has_insn", report_has_insn(p), "note",
-		                  stacks ? "who called: call stacks of the samples"
+		        json_pack(
+		                "{s:b, s:s, s:O, s:o}", "has_insn", report_has_insn(p), "note",
+		                stacks   ? "who called: call stacks of the samples"
+		                : bursts ? "who called: stacks of bursts, and their paths; what is on none "
+		                           "of them "
+		                           "stands apart, hatched"
 		                         : "who called: the code's flow; hatched frames have several callers "
 		                           "and are divided as these call, which is a guess; what nothing is "
 		                           "known to "
 		                           "call stands apart: record -g tells more",
-		                  "functions", funcs, "frames", frames));
+		                "functions", funcs, "frames", frames));
 	}
 	json_decref(funcs);
 	free(number);
