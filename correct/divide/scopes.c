@@ -297,10 +297,11 @@ static uint32_t claim(struct finder *f, uint32_t thread, size_t begin, size_t en
 /*
  * The program went from one scope to the other at some moment of the run.
  * Most likely all of it ran where shared code is the larger part of what runs:
- * a long run of such samples is rare where it is small.
+ * a long run of such samples is rare where it is small.  Returns how many there were.
  */
-static void settle_borders(struct finder *f, const struct claims *c)
+static uint32_t settle_borders(struct finder *f, const struct claims *c)
 {
+	uint32_t n = 0;
 	double *all = mem_calloc(2 * f->out->n + 1, sizeof(*all)), *shared;
 
 	shared = all + f->out->n;
@@ -323,8 +324,10 @@ static void settle_borders(struct finder *f, const struct claims *c)
 
 		f->out->v[b->before].n_border += n_border;
 		f->out->v[b->after].n_border += n_border;
+		n += n_border;
 	}
 	free(all);
+	return n;
 }
 
 /* A known sample after a run of unknown ones settles them, or tells where the border lies. */
@@ -348,8 +351,9 @@ static void close_run(struct finder *f, struct claims *c, size_t i, int32_t now)
 	}
 }
 
-static void follow_samples(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
-                           const int32_t *scope_of, struct claims *c)
+/* Returns how many samples lie between two scopes. */
+static uint32_t follow_samples(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
+                               const int32_t *scope_of, struct claims *c)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		uint32_t th = f->samples[i].thread;
@@ -371,18 +375,19 @@ static void follow_samples(struct finder *f, size_t scope, size_t n_parts, struc
 	for (uint32_t th = 0; th < f->n_threads; th++)
 		if (c->since[th])
 			claim(f, th, c->since[th] - 1, f->n, c->known[th]);
-	settle_borders(f, c);
+	return settle_borders(f, c);
 }
 
-/* Samples in shared code belong where the thread's known neighbours on both sides do. */
-static void reassign(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
-                     const int32_t *scope_of)
+/* Samples in shared code belong where the thread's known neighbours on both sides do.  Returns of how many these are two scopes. */
+static uint32_t reassign(struct finder *f, size_t scope, size_t n_parts, struct traffic *t,
+                         const int32_t *scope_of)
 {
 	struct claims c = { .since = mem_calloc(f->n_threads + 1, sizeof(*c.since)),
 		            .known = mem_calloc(f->n_threads + 1, sizeof(*c.known)) };
+	uint32_t n_between;
 
 	memset(c.known, 0xff, (f->n_threads + 1) * sizeof(*c.known));
-	follow_samples(f, scope, n_parts, t, scope_of, &c);
+	n_between = follow_samples(f, scope, n_parts, t, scope_of, &c);
 	/* What nobody claimed stays raw. */
 	for (size_t i = 0; i < f->n; i++)
 		if (f->out->of_sample[i] == PENDING)
@@ -390,6 +395,7 @@ static void reassign(struct finder *f, size_t scope, size_t n_parts, struct traf
 	free(c.since);
 	free(c.known);
 	vec_fini(&c.borders);
+	return n_between;
 }
 
 /*
@@ -434,7 +440,7 @@ static double count_lost(const struct finder *f, const int32_t *before, size_t s
 	return n;
 }
 
-/* Parts become scopes and get their samples, unless too many would be left; whether they did. */
+/* Parts become scopes and get their samples, unless too many would be left, or could be of either of two; whether they did. */
 static bool make_split(struct finder *f, size_t scope, const struct flow_regions *parts, struct traffic *t,
                        double n_scope)
 {
@@ -446,8 +452,9 @@ static bool make_split(struct finder *f, size_t scope, const struct flow_regions
 	make_scopes(f, scope, parts, t, scope_of);
 	/* No part has enough samples for itself: better together than not at all. */
 	if (f->out->n > n_before) {
-		reassign(f, scope, parts->n, t, scope_of);
-		split = count_lost(f, before, scope) <= reason_limit_partly_outside * n_scope;
+		uint32_t n_between = reassign(f, scope, parts->n, t, scope_of);
+
+		split = count_lost(f, before, scope) + n_between <= reason_limit_partly_outside * n_scope;
 	}
 	if (!split) {
 		memcpy(f->out->of_sample, before, bytes);

@@ -138,7 +138,7 @@ static void a_border_lies_where_shared_code_is_rare(void **state)
 {
 	struct fixture *f = *state;
 
-	for (int i = 0; i < 50; i++)
+	for (int i = 0; i < 100; i++)
 		say(f, 0, L, 1), say(f, 0, SHARED, 9);
 	say(f, 0, SHARED, 9);
 	say(f, 0, M, 100);
@@ -149,10 +149,25 @@ static void a_border_lies_where_shared_code_is_rare(void **state)
 	for (size_t i = 0; i < f->n; i++)
 		assert_int_equal(f->scopes.of_sample[i], scope_with(f, f->samples[i].block == M ? M : L));
 	/* 18 samples lie at each of the two borders, and may as well be M's. */
-	assert_int_equal(f->scopes.v[scope_with(f, L)].n_samples, 50 * 10 + 9 + 18 + 1);
+	assert_int_equal(f->scopes.v[scope_with(f, L)].n_samples, 100 * 10 + 9 + 18 + 1);
 	assert_int_equal(f->scopes.v[scope_with(f, L)].n_border, 36);
 	assert_int_equal(f->scopes.v[scope_with(f, M)].n_samples, 100);
 	assert_int_equal(f->scopes.v[scope_with(f, M)].n_border, 36);
+}
+
+/* 100 samples of 300 lie between the two, and nothing tells whose they are: more than a twentieth, so that all stays one. */
+static void a_long_run_between_two_phases_keeps_the_region_whole(void **state)
+{
+	struct fixture *f = *state;
+
+	say(f, 0, L, 90);
+	for (int i = 0; i < 10; i++)
+		say(f, 0, SHARED, 1), say(f, 0, L, 1);
+	say(f, 0, SHARED, 100);
+	say(f, 0, M, 90);
+	find(f);
+	assert_int_equal(f->scopes.n, 1);
+	assert_true(f->scopes.v[0].whole);
 }
 
 /* Where neither loop is known to call it more than the other, such samples stay raw. */
@@ -369,6 +384,7 @@ int main(void)
 		TEST(a_loop_may_be_in_what_it_calls_nearly_always),
 		TEST(branch_records_tell_which_loop_shared_code_was_called_from),
 		TEST(a_border_lies_where_shared_code_is_rare),
+		TEST(a_long_run_between_two_phases_keeps_the_region_whole),
 		TEST(a_shared_sample_between_two_phases_is_nobodys),
 		TEST(loops_that_alternate_are_solved_as_one),
 		TEST(stays_of_many_samples_are_phases),
