@@ -69,9 +69,9 @@ int compare_funcs(struct compare *c, const double *truth_insn, bool rolled)
 	return 0;
 }
 
-/* Exact instructions, and cycles. */
+/* Exact instructions, corrected ones, and cycles. */
 struct part_sum {
-	double truth, cyc;
+	double truth, insn, cyc;
 };
 
 static void add_region_sums(const struct profile *p, const double *truth_insn, struct part_sum *of_region)
@@ -82,15 +82,16 @@ static void add_region_sums(const struct profile *p, const double *truth_insn, s
 		if (insn->region < 0)
 			continue;
 		of_region[insn->region].truth += truth_insn[i];
+		of_region[insn->region].insn += insn->count.insn;
 		of_region[insn->region].cyc += insn->count.cyc;
 	}
 }
 
-/* Shares of it can be compared. */
-static bool has_shares(const struct compare *c, int32_t region, const struct part_sum *of_region)
+/* Shares of it can be compared: where it was not solved nothing of it is corrected. */
+static bool has_shares(int32_t region, const struct part_sum *of_region)
 {
 	return region >= 0 && of_region[region].truth > 0 && of_region[region].cyc > 0 &&
-	       c->p->regions[region].insn > 0;
+	       of_region[region].insn > 0;
 }
 
 /*
@@ -167,7 +168,7 @@ int compare_parts(struct compare *c, const double *truth_insn, double total, boo
 	for (size_t i = 0; err == 0 && i < p->n_insns; i++) {
 		uint32_t f = func_of(c, (uint32_t)i, rolled);
 
-		if (f < p->n_funcs && has_shares(c, p->insns[i].region, of_region) &&
+		if (f < p->n_funcs && has_shares(p->insns[i].region, of_region) &&
 		    !incomparable(c, p->funcs[f].module) && !(c->gap && c->gap[f]))
 			insns[n++] = (uint32_t)i;
 	}

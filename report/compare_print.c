@@ -241,7 +241,8 @@ static int print_head(const struct compare *c, const struct term *term)
 		        "# FIXED is a function's share of each region's instructions, as bursts tell it, "
 		        "times the exact "
 		        "count of the region; RAW is its share of the region's time, times the same\n"
-		        "# %s of the truth's instructions have no row: they ran outside all regions\n",
+		        "# %s of the truth's instructions have no row: they ran outside the regions that "
+		        "were corrected\n",
 		        total);
 	}
 	if (c->moves_plt)

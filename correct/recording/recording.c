@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -61,7 +62,11 @@ int recording_open(const struct correct_opts *opts, struct recording **out)
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", r->spool_fd);
 		err = pd_open(path, &r->reader);
 	} else {
+		struct stat st;
+
 		err = pd_open(opts->input, &r->reader);
+		if (err == 0 && stat(opts->input, &st) == 0)
+			r->module_opts.recorded = st.st_mtim;
 	}
 	if (err < 0)
 		goto out;

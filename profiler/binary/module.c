@@ -27,6 +27,7 @@ int module_unusable(struct module *m, enum module_state state, const char *fmt, 
 
 	m->state = state;
 	va_start(args, fmt);
+	free(m->why);
 	m->why = mem_vprintf(fmt, args);
 	va_end(args);
 	return 0;
@@ -277,6 +278,24 @@ static bool all_zero(const uint8_t *bytes, size_t n)
 	return true;
 }
 
+/* A file that nothing names may be another of the name. */
+static void check_age(struct module *m)
+{
+	const struct timespec *end = &m->opts.recorded;
+	struct stat st;
+
+	if (!end->tv_sec || m->opts.symfs || m->fd < 0 || fstat(m->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	if (st.st_mtim.tv_sec < end->tv_sec ||
+	    (st.st_mtim.tv_sec == end->tv_sec && st.st_mtim.tv_nsec < end->tv_nsec))
+		return;
+	free(m->why);
+	m->why = mem_printf(
+	        "%s: it may not be the file that ran: it was written after the recording, which has no "
+	        "build id of it" MODULE_REMEDY,
+	        m->opened);
+}
+
 static void check_build_id(struct module *m, const uint8_t *want, size_t want_bytes)
 {
 	const void *id = NULL;
@@ -286,8 +305,10 @@ static void check_build_id(struct module *m, const uint8_t *want, size_t want_by
 	if (n > 0)
 		m->build_id = to_hex(id, (size_t)n);
 	/* Recorders write zeros where they could not read one. */
-	if (!want_bytes || all_zero(want, want_bytes))
+	if (!want_bytes || all_zero(want, want_bytes)) {
+		check_age(m);
 		return;
+	}
 	/* perf pads short ones with zeros up to 20 bytes. */
 	if (n > 0 && (size_t)n < want_bytes && all_zero(want + n, want_bytes - (size_t)n))
 		want_bytes = (size_t)n;
@@ -379,6 +400,7 @@ static void copy_options(struct module *m, const char *path, const struct module
 	m->opts.symfs = opts && opts->symfs ? mem_strdup(opts->symfs) : NULL;
 	m->opts.debug_dir = opts && opts->debug_dir ? mem_strdup(opts->debug_dir) : NULL;
 	m->opts.no_debuginfod = opts && opts->no_debuginfod;
+	m->opts.recorded = opts ? opts->recorded : (struct timespec){ 0 };
 	m->opts.kernel_text = opts ? opts->kernel_text : 0;
 	m->opts.kernel_symbol = opts ? opts->kernel_symbol : NULL;
 }

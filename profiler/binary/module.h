@@ -8,6 +8,8 @@
  * are vaddr, as linked.  What is costly (DWARF) is read on first use, one
  * pass a module; a module is used by one thread at a time.
  */
+#include <time.h>
+
 #include "profiler/binary/insn.h"
 
 struct module;
@@ -27,6 +29,8 @@ struct module_options {
 	const char *symfs;     /* prefix put before recorded paths; NULL = none */
 	const char *debug_dir; /* more places for separate debug files, ':' between; NULL = the system's */
 	bool no_debuginfod;
+	/* When the recording ended: a file that was written later, and that no build id tells, may be another.  0 = not known. */
+	struct timespec recorded;
 	/* Where the recorded kernel was: the address of that symbol; 0 and NULL = not known.  Borrowed. */
 	uint64_t kernel_text;
 	const char *kernel_symbol;
@@ -45,7 +49,7 @@ int module_open(const char *path, const uint8_t *build_id, size_t build_id_bytes
 void module_free(struct module *m);
 
 enum module_state module_state(const struct module *m);
-const char *module_why(const struct module *m); /* "" when OK */
+const char *module_why(const struct module *m); /* when OK: why it may not be the file that ran, or "" */
 const char *module_path(const struct module *m);
 /* Does a mapping of this name hold what a program made when it ran, a just-in-time compiler's code, say, and no file? */
 bool module_is_memory(const char *path);

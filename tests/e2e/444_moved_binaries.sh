@@ -47,4 +47,14 @@ rm -rf "$HOME/.debug"
 check 'a cache elsewhere: without it, 3' status 3 "$SKIDPROF" report -i three.data
 mkdir -p "cache/.build-id/${id:0:2}/${id:2}" && cp kept "cache/.build-id/${id:0:2}/${id:2}/elf"
 check 'PERF_BUILDID_DIR names it' status 0 env PERF_BUILDID_DIR="$SCRATCH/cache" "$SKIDPROF" report -i three.data
+
+# Go's linker, and --build-id=none, leave no build id to tell another build by.
+gcc -O2 -g -Wl,--build-id=none three.c -o three
+check 'without a build id: it is recorded' record_three
+check 'and read' status 0 "$SKIDPROF" report -i three.data --format json
+sleep 0.1
+gcc -O2 -g -Wl,--build-id=none other.c -o three
+check 'built anew: the exit status is 3' status 3 "$SKIDPROF" report -i three.data --format json
+check 'its rows are unreliable' json 'all(f["status"] == "unreliable" for f in d["functions"] if f["module"] and f["module"].endswith("/three") and (f["raw"] or 0) > 0)'
+check 'and the reason is in it' json 'any("written after the recording" in (m["trouble"] or "") for m in d["meta"]["modules"])'
 finish

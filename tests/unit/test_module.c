@@ -417,6 +417,27 @@ static void another_build_id_is_a_mismatch_that_names_both(void **state)
 	module_free(m);
 }
 
+static void a_file_that_no_build_id_tells_is_doubted_where_it_is_younger_than_the_recording(void **state)
+{
+	static const uint8_t zeros[20];
+	struct module_options opts = { .no_debuginfod = true, .recorded = { .tv_sec = 1000000000 } };
+	char path[PATH_MAX];
+	struct module *m;
+
+	(void)state;
+	build("-g -Wl,--build-id=none", "nameless");
+	snprintf(path, sizeof(path), "%s/nameless", dir);
+	assert_int_equal(module_open(path, zeros, sizeof(zeros), &opts, &m), 0);
+	assert_int_equal(module_state(m), MODULE_OK);
+	assert_non_null(strstr(module_why(m), "written after the recording"));
+	assert_non_null(strstr(module_why(m), "--symfs"));
+	module_free(m);
+	shell("touch -d @999999999 nameless");
+	assert_int_equal(module_open(path, NULL, 0, &opts, &m), 0);
+	assert_string_equal(module_why(m), "");
+	module_free(m);
+}
+
 static void what_is_no_binary_gives_a_module_that_says_so(void **state)
 {
 	static const struct {
@@ -533,6 +554,8 @@ int main(void)
 		cmocka_unit_test(offsets_and_addresses_convert_both_ways),
 		cmocka_unit_test(slots_tell_what_the_dynamic_linker_writes),
 		cmocka_unit_test(another_build_id_is_a_mismatch_that_names_both),
+		cmocka_unit_test(
+		        a_file_that_no_build_id_tells_is_doubted_where_it_is_younger_than_the_recording),
 		cmocka_unit_test(what_is_no_binary_gives_a_module_that_says_so),
 		cmocka_unit_test(the_vdso_is_read_from_this_process),
 		cmocka_unit_test(truncated_files_do_no_harm),
