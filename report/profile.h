@@ -178,7 +178,8 @@ struct profile_region {
 	double skid_periods; /* S over the mean loop period in cycles */
 	uint8_t status, evidence;
 	bool contradicted; /* it misses a total by more than chance, or paths lead out of it */
-	bool averaged;     /* not solved: executions are averages along branch records (eq. 9) */
+	bool misled;   /* much of it runs just behind system calls: what events don't settle is not known */
+	bool averaged; /* not solved: executions are averages along branch records (eq. 9) */
 	const char *why;
 	struct profile_equation *equations;
 	size_t n_equations;

@@ -80,6 +80,7 @@ struct solution {
 	uint32_t n_unseen;   /* free flows left out: of code without samples, taken not to have run */
 	bool averaged;       /* all its blocks, without a flow (eq. 9) */
 	bool contradicted; /* it misses a total by more than chance, or time, or paths lead out of it: no count of it is fixed */
+	bool misled; /* stacks and time mislead about it, so much runs just behind system calls: what events don't settle is not known */
 	uint8_t evidence; /* enum profile_evidence bits */
 	enum problem_verdict verdict;
 	char why[256]; /* one sentence behind a verdict that isn't OK, else "" */

@@ -390,11 +390,11 @@ static void judge_stages(const struct work *w, const struct problem *p, struct s
 
 /*
  * Of code just behind system calls neither records nor bursts tell: an interrupt comes before the call or a skid behind it, and
- * bursts end there.  Events counted beside them do.  Averages hold what records do: they are judged alike.
+ * bursts end there.  Events counted beside them do, of what they settle.  Averages hold what records do: they are judged alike.
  */
 static void judge_behind_calls(const struct work *w, size_t r, struct solution *sol)
 {
-	double cyc = 0, unseen_cyc = 0, n_bursts = 0, n_cut = 0;
+	double cyc = 0, entry_cyc = 0, unseen_cyc = 0, n_bursts = 0, n_cut = 0;
 
 	for (size_t s = 0; s < w->scopes.n; s++) {
 		const struct problem *p = w->scope_problems[s];
@@ -404,12 +404,14 @@ static void judge_behind_calls(const struct work *w, size_t r, struct solution *
 		if (w->scopes.v[s].parent != r)
 			continue;
 		cyc += p->total_cyc;
+		entry_cyc += p->entry_cyc;
 		n_bursts += p->n_bursts;
 		if (told_by & PROFILE_BY_MIX)
 			continue;
 		unseen_cyc += p->entry_cyc;
 		n_cut += p->n_cut;
 	}
+	sol->misled = entry_cyc > reason_limit_behind_calls_much * cyc;
 	if (sol->verdict <= VERDICT_WEAK && unseen_cyc > reason_limit_behind_calls_much * cyc) {
 		solution_doubt(sol, REASON_OF(behind_calls_much), 100 * unseen_cyc / cyc);
 	} else if (sol->verdict <= VERDICT_WEAK && unseen_cyc > reason_limit_behind_calls * cyc) {

@@ -120,7 +120,7 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
                      const char **why)
 {
 	struct doubts unread = { 0 }, unreliable = { 0 }, averaged = { 0 }, contradicted = { 0 };
-	double in_region = 0, all = 0;
+	double in_region = 0, misled = 0, all = 0;
 
 	*why = "";
 	for (size_t k = 0; k < n; k++) {
@@ -135,6 +135,7 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		if (!r || (r->n_draws && insn->block == UINT32_MAX))
 			continue;
 		in_region += weight;
+		misled += r->misled ? weight : 0;
 		*evidence |= r->evidence;
 		doubts_add(&unreliable, r->why,
 		           r->status == PROFILE_UNRELIABLE ? weight : profile_doubt(p, insn));
@@ -193,6 +194,10 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 			return PROFILE_FIXED;
 		*why = reason_text_too_small;
 		return reason_status_too_small;
+	}
+	if (misled > reason_limit_misled * all) {
+		*why = reason_text_misled;
+		return reason_status_misled;
 	}
 	*why = isnan(count->hi) ? reason_text_no_interval : reason_text_wide;
 	return isnan(count->hi) ? reason_status_no_interval : reason_status_wide;

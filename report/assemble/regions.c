@@ -147,6 +147,7 @@ static void fill_region(struct assembly *a, size_t r)
 		.status = assemble_status(w, r),
 		.averaged = sol->averaged,
 		.contradicted = sol->contradicted,
+		.misled = sol->misled,
 		.evidence = sol->evidence,
 		.why = profile_string(a->p, sol->why),
 	};
