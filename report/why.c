@@ -434,9 +434,10 @@ static void print_equations(const struct profile *p, const struct profile_region
 		      f);
 		return;
 	}
-	fputs("    what was counted exactly, and what the result comes to (eq. 6; sd: standard "
-	      "deviations):\n",
-	      f);
+	/* Exact from sample to sample: of an interval that ends in another region only a part is this one's. */
+	fprintf(f, "    what was counted%s, and what the result comes to (eq. 6; sd: standard deviations):\n",
+	        r->total_sd > little_doubt ? " between samples, those next to its edges in parts"
+	                                   : " exactly");
 	for (size_t i = 0; i < r->n_equations; i++) {
 		const struct profile_equation *e = &r->equations[i];
 		char measured[NUMBER_MAX], fitted[NUMBER_MAX], off[NUMBER_MAX], name[128];

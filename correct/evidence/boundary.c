@@ -165,6 +165,13 @@ void boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], d
 	                                .cyc = (float)cyc });
 }
 
+void boundary_late(struct boundary *e, int32_t from, int32_t to, double insn, double sampled)
+{
+	both_of(e, from, to)->wrong += insn;
+	e->sums[from + 1].unsure += sampled;
+	e->sums[to + 1].unsure += sampled;
+}
+
 void boundary_sampled(struct boundary *e, int32_t scope, double insn, double cyc)
 {
 	e->paces[scope + 1].insn += insn;

@@ -29,6 +29,12 @@ void boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, doubl
 void boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc);
 
 /*
+ * The sample in `to` came when the kernel was entered, after one in `from`: the `sampled` instructions that it stands for, 0 where it is
+ * of cycles, may be of either, and so may the two halves of insn that `to` has of the intervals before and after it.
+ */
+void boundary_late(struct boundary *e, int32_t from, int32_t to, double insn, double sampled);
+
+/*
  * Where nothing was counted between samples: what one in a scope stands for, of instructions or of cycles.  Crossings have
  * no instructions then.
  */

@@ -297,6 +297,19 @@ static void follow_turns(struct mix *m, const struct task *t, const struct sampl
 		*b = (struct begin){ .valid = true, .rests = true, .scope = t->scope, .next = s->scope };
 }
 
+/*
+ * A sample that came when the kernel was entered stands for what ran a skid before: where the thread's last one was, as likely as here.
+ * insn: of the interval that it ends.
+ */
+static void follow_late(struct mix *m, const struct task *t, const struct sample_seen *s, double insn)
+{
+	bool is_insn = s->record->event == m->in.rec->insn_event;
+
+	if (m->in.rec->at_entry && t->began && t->scope != s->scope && s->scope >= 0)
+		boundary_late(m->boundary, t->scope, s->scope, insn,
+		              is_insn ? recording_weight(m->in.rec, s->record) : 0);
+}
+
 /* Without group values neighbouring samples of a thread tell where scopes were left, and sums of samples their paces. */
 static void follow_samples(struct mix *m, const struct sample_seen *s)
 {
@@ -311,6 +324,7 @@ static void follow_samples(struct mix *m, const struct sample_seen *s)
 	boundary_sampled(m->boundary, s->scope, is_insn ? weight : 0, is_insn ? 0 : weight);
 	if (t->began && t->scope != s->scope)
 		boundary_cross(m->boundary, s->thread, t->scope, s->scope, 0, 0);
+	follow_late(m, t, s, 0);
 	t->began = true;
 	t->scope = s->scope;
 }
@@ -337,8 +351,10 @@ static void sample(void *state, const struct sample_seen *s)
 	follow_calls(m, t, s);
 	compare(m, b, &seen);
 	m->counted += seen.forward ? seen.insn : 0;
-	if (seen.forward)
+	if (seen.forward) {
 		add_interval(m, b, t, s, &seen);
+		follow_late(m, t, s, seen.insn);
+	}
 	b->valid = true;
 	b->rests = false;
 	b->scope = s->scope;

@@ -252,6 +252,25 @@ static void what_is_carried_may_be_a_guess(void **state)
 	assert_true(isnan(sums[0].out) && isnan(sums[0].in));
 }
 
+/* As much as the sample stands for may be of either scope, by its intervals and by itself; twice in one direction adds up. */
+static void an_overflow_before_the_kernel_may_be_of_either(void **state)
+{
+	struct boundary *e = boundary_new(2);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		boundary_cross(e, 0, 0, 1, 4000, 1000);
+		boundary_late(e, 0, 1, 4000, 5000);
+		boundary_cross(e, 0, 1, 0, 4000, 1000);
+	}
+	settle(e);
+	for (int s = 0; s < 2; s++) {
+		/* Beside a quarter of each interval, paces not being known: of both ways. */
+		NEAR(sums[s].wrong, hypot(2 * (4000 + 1000), 2 * 1000), 1);
+		assert_true(sums[s].unsure >= 2 * 5000);
+	}
+}
+
 /* Two scopes of 30 and 90 samples, 20 stays in each: 20 / 30 of 3 / 4 independent, eq. 4.  A third is of no account. */
 static void samples_that_alternate_are_mixed(void **state)
 {
@@ -305,6 +324,7 @@ int main(void)
 		cmocka_unit_test(the_same_wrong_adds_up),
 		cmocka_unit_test(the_skid_carries_samples_from_scope_to_scope),
 		cmocka_unit_test(what_is_carried_may_be_a_guess),
+		cmocka_unit_test(an_overflow_before_the_kernel_may_be_of_either),
 		cmocka_unit_test(samples_that_alternate_are_mixed),
 		cmocka_unit_test(what_is_mixed_is_no_more_than_there_is),
 	};
