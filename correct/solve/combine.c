@@ -25,17 +25,38 @@ static double drawn_in(const struct solution *s, const struct problem *p, size_t
 	return solution_mean(s, p->n_blocks, b) * p->blocks[b].n_insn;
 }
 
-/* [B] instructions of a region's blocks that no scope accounts for, and those that one does but is not sure of. */
+/*
+ * [B] instructions of a region's blocks that no scope accounts for, those that one does but is not sure of, and those that may be of
+ * such scopes although those tell none.
+ */
 struct rest {
-	double *raw, *unsure;
+	double *raw, *unsure, *untold;
 };
 
-/* What a scope adds to what of its region no scope accounts for, or one that is not sure of it. */
+static bool is_unsure(const struct solution *s)
+{
+	return s->verdict == VERDICT_UNRELIABLE || !s->n_draws;
+}
+
+/* Executions of a block of the scope, in the mean of all its instructions. */
+static double mean_executions(const struct problem *scope)
+{
+	return scope->n_insns ? scope->total_insn / (double)scope->n_insns : 0;
+}
+
+/*
+ * What a scope adds to what of its region no scope accounts for, or one that is not sure of it.  That this one tells less than the
+ * mean of a block means nothing.
+ */
 static void add_to_rest(const struct work *w, const struct problem *scope, const struct solution *from,
                         size_t b, size_t at, struct rest *rest)
 {
+	double told = from->n_draws ? drawn_in(from, scope, b) : seen_in(w, scope, b);
+
 	if (from->n_draws)
 		rest->raw[at] -= seen_in(w, scope, b);
+	if (is_unsure(from))
+		rest->untold[at] += fmax(mean_executions(scope) * scope->blocks[b].n_insn - told, 0);
 	if (from->verdict == VERDICT_UNRELIABLE)
 		rest->unsure[at] += drawn_in(from, scope, b);
 	else if (from->doubt)
@@ -109,7 +130,7 @@ static void judge_doubt(const struct problem *p, const struct rest *rest, enum p
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		double insn = fmax(rest->raw[b], 0) + rest->unsure[b], n_insn = fmax(p->blocks[b].n_insn, 1);
 
-		to->doubt[b] = (float)(insn / n_insn);
+		to->doubt[b] = (float)((insn + rest->untold[b]) / n_insn);
 		sum += insn;
 	}
 	if (sum > reason_limit_mostly_unsolved * p->total_insn)
@@ -146,11 +167,12 @@ static void combine_region(struct work *w, size_t r)
 {
 	const struct problem *p = w->problems[r];
 	struct solution *to = &w->solutions[r];
-	struct rest rest = { .raw = mem_calloc(2 * p->n_blocks + 1, sizeof(double)) };
+	struct rest rest = { .raw = mem_calloc(3 * p->n_blocks + 1, sizeof(double)) };
 	enum problem_verdict worst = VERDICT_OK;
 	size_t n_draws = 0;
 
 	rest.unsure = rest.raw + p->n_blocks;
+	rest.untold = rest.unsure + p->n_blocks;
 	for (size_t s = 0; s < w->scopes.n; s++)
 		if (w->scopes.v[s].parent == r && w->scope_solutions[s].n_draws > n_draws)
 			n_draws = w->scope_solutions[s].n_draws;

@@ -323,9 +323,47 @@ static void code_in_no_scope_is_a_part_without_a_solution(void **state)
 	solution_fini(&sol);
 }
 
+/* A block of both scopes: the one without a solution has seen none of it, which is not to say that it never ran there. */
+static void a_part_without_a_solution_may_have_run_what_it_has_not_seen(void **state)
+{
+	struct problem_block blocks[] = { { 0, 1, 0 }, { 1, 3, 1 } }, both[] = { { 0, 1, 0 }, { 1, 3, 1 } };
+	double seen[] = { 600, 400, 0, 0 }, in_bad[] = { 0, 400, 0, 0 };
+	struct problem whole = {
+		.blocks = blocks, .n_blocks = 2, .n_insns = 4, .seen_insn = seen, .total_insn = 1000
+	};
+	struct problem bad = {
+		.blocks = both, .n_blocks = 2, .n_insns = 4, .seen_insn = in_bad, .total_insn = 400
+	};
+	struct part good;
+	struct problem *problem = &whole, *problems[] = { &good.p, &bad };
+	struct solution solutions[2] = { { 0 }, { .verdict = VERDICT_UNRELIABLE } }, out = { 0 };
+	struct scope scopes[2] = { 0 };
+	struct flow_regions regions = { .n = 1 };
+	struct work w = { .regions = &regions,
+		          .scopes = { .v = scopes, .n = 2 },
+		          .scope_problems = problems,
+		          .scope_solutions = solutions,
+		          .problems = &problem,
+		          .solutions = &out };
+
+	(void)state;
+	make_part(&good, 0, 600);
+	solution_init(&solutions[0], &good.p, 10);
+	for (size_t i = 0; i < 10; i++)
+		solutions[0].draws[i] = 600;
+	combine_scopes(&w);
+	assert_float_equal(out.draws[0], 600, 1e-3);
+	/* 400 instructions of four: each ran a hundred times in the mean.  Of the other block it has seen more. */
+	assert_float_equal(out.doubt[0], 100, 1e-3);
+	assert_float_equal(out.doubt[1], 400 / 3., 1e-3);
+	solution_fini(&solutions[0]);
+	solution_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_part_without_a_solution_may_have_run_what_it_has_not_seen),
 		cmocka_unit_test(a_shadow_is_seen_by_blocks_that_run_equally_often),
 		cmocka_unit_test(draws_that_meet_the_totals_are_taken),
 		cmocka_unit_test(draws_that_leave_a_total_are_refused),
