@@ -452,7 +452,7 @@ int correct_run(const struct correct_opts *opts, struct work *w)
 			err = collect_evidence(w, &ev);
 		}
 		if (err == 0) {
-			timed_pace_set(w);
+			timed_pace_set(w, ev);
 			if (w->rec->relative)
 				pace_set(w);
 			solve_scopes(w, ev);
@@ -461,7 +461,7 @@ int correct_run(const struct correct_opts *opts, struct work *w)
 			solve_doubt_behind_calls(w);
 		}
 	} else if (err == 0) {
-		timed_pace_set(w);
+		timed_pace_set(w, NULL);
 	}
 	evidence_end(ev);
 	return err;

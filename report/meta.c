@@ -375,11 +375,7 @@ static void print_not_timed(const struct profile_meta *m, FILE *f)
 		        "them; record longer\n",
 		        PROFILE_MIN_BURSTS, 100 * n / all);
 	else
-		fprintf(f,
-		        "instructions are not told: moments that tell nothing stand for over %.0f%% of the "
-		        "time, "
-		        "which may be of another pace; a longer run does not mend that\n",
-		        100 * model->timed_missed);
+		fputs("instructions are told only of a whole recording in which a clock was sampled\n", f);
 }
 
 /* Instructions of the whole program where none were counted. */

@@ -110,7 +110,7 @@ static bool open_those_apart(struct work *w, struct apart *a)
 
 bool apart_unpaced(const struct work *w)
 {
-	return w->rec->relative && !w->sums.branch_cycles && !w->rec->branch_kind && !w->rec->paths.runs.n;
+	return w->rec->relative && !w->sums.branch_cycles && !w->rec->branch_kind;
 }
 
 int apart_open(struct work *w, const double *weight)

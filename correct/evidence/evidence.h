@@ -67,6 +67,12 @@ void evidence_end(struct evidence *ev);
  */
 void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out);
 
+/*
+ * eq. 19, where timed paths tell paces: instructions a nanosecond of a scope's time, and their standard deviation.  False where
+ * too few paths ran there.
+ */
+bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, double *pace, double *sd);
+
 /* The state of one kind. */
 void *evidence_state(struct evidence *ev, const struct evidence_ops *kind);
 

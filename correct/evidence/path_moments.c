@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where only time was sampled a moment's burst stands for time, and what ran in it hangs on the moment's pace.  Nothing
- * tells that: moments in other code may be of another (eq. 19), those of the same code are of one.  Where a program goes from
- * loop to loop within a burst all moments are alike, and it makes no difference.  path_spread_paces() moves draws by it.
+ * Where only time was sampled a moment's burst stands for time, and what ran in it hangs on the moment's pace.  Timed paths
+ * tell paces of code that they ran.  Else nothing does: moments in other code may be of another (eq. 19), those of the same code
+ * are of one.  Where a program goes from loop to loop within a burst all moments are alike, and it makes no difference.
+ * path_spread_paces() moves draws by it.
  */
 #include <gsl/gsl_randist.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,38 @@
 #include "correct/infer/cost.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
+#include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 
-/* Each draw keeps its instructions, which are what the scope's time stands for, and each block its mean. */
-static void move_draws(const struct problem *p, const float *times, struct solution *out)
+/* Executions in the mean go as draws have moved them, and edges with the blocks that they lead to. */
+static void move_edges(const struct problem *p, const double *mean, struct solution *out)
+{
+	for (size_t e = 0; e < p->n_edges; e++) {
+		const uint32_t b = p->edges[e].to;
+
+		if (mean[b] > 0)
+			out->edge_flow[e] *= solution_mean(out, p->n_blocks, b) / mean[b];
+	}
+}
+
+/* Each draw has the instructions that the scope ran, as far as they are known. */
+static void set_totals(const struct problem *p, gsl_rng *rng, struct solution *out)
+{
+	for (size_t i = 0; i < out->n_draws; i++) {
+		const double has = solution_draw_insn(out, p, i),
+		             is = fmax(p->total_insn + gsl_ran_gaussian(rng, p->total_sd), 0);
+
+		for (size_t b = 0; b < p->n_blocks && has > 0; b++)
+			out->draws[i * p->n_blocks + b] *= (float)(is / has);
+	}
+}
+
+/*
+ * Each draw keeps its instructions, which are what the scope's time stands for, and each block its mean.  Where timed paths tell
+ * paces both are theirs.
+ */
+static void move_draws(const struct problem *p, const float *times, bool told, gsl_rng *rng,
+                       struct solution *out)
 {
 	double *mean = mem_calloc(p->n_blocks + out->n_draws + 1, sizeof(*mean)), *insn = mean + p->n_blocks;
 
@@ -25,16 +55,25 @@ static void move_draws(const struct problem *p, const float *times, struct solut
 	for (size_t i = 0; i < out->n_draws; i++) {
 		insn[i] = solution_draw_insn(out, p, i);
 		for (size_t b = 0; b < p->n_blocks; b++)
-			out->draws[i * p->n_blocks + b] *= fmaxf(1 + times[i * p->n_blocks + b], 0);
+			out->draws[i * p->n_blocks + b] =
+			        told ? times[i * p->n_blocks + b]
+			             : out->draws[i * p->n_blocks + b] *
+			                        fmaxf(1 + times[i * p->n_blocks + b], 0);
 	}
-	solution_fit(out, p, mean, insn);
+	if (told) {
+		set_totals(p, rng, out);
+		move_edges(p, mean, out);
+	} else {
+		solution_fit(out, p, mean, insn);
+	}
 	free(mean);
 }
 
-/* What half of a stack ran of a block, and the root of that block's share of its instructions. */
+/* What half of a stack, or a timed path, ran of a block, and the root of that block's share of its instructions. */
 struct share {
 	uint32_t block;
 	float n, root;
+	float like; /* the root of what the block counts for in a pace, and in how alike two are */
 };
 
 struct half {
@@ -47,11 +86,34 @@ struct halves {
 	const struct problem *p;
 	VEC(struct share) shares;
 	VEC(struct half) v;
-	double *n;      /* [B] executions in all, ... */
-	double *sd;     /* [B] ... what a block's part in the log of a pace may be, ... */
-	double *factor; /* [B] ... and, in one draw, that part, ... */
-	double *times;  /* [B] ... and executions */
+	double *n;        /* [B] executions in all, ... */
+	double *sd;       /* [B] ... what a block's part in the log of a pace may be, ... */
+	double *factor;   /* [B] ... and, in one draw, that part, ... */
+	double *times;    /* [B] ... and executions */
+	size_t n_moments; /* halves of stacks; those after them are timed paths, which have no other */
 };
+
+/* What timed paths tell of paces: logarithms of instructions a nanosecond. */
+struct told {
+	size_t n;
+	double *log_pace; /* [n] */
+	double *off;      /* [n] in one draw */
+	double mean;
+	double noise;   /* deviation of these among paths that a moment may lie in */
+	double pace;    /* of all moments, in one draw */
+	float *in;      /* [n_moments][n] see find_parts() */
+	bool *is_told;  /* [n_moments] */
+	double *weight; /* [n] moments that a path stands for, in one draw */
+	double untold;  /* share of moments whose code no path ran */
+	double *lost; /* [n_moments] share of a moment's time that stands for paths which lost their way in its code */
+	size_t n_lost;
+};
+
+/* One path may be an odd one. */
+static bool paths_tell(const struct told *t)
+{
+	return t->n > 1;
+}
 
 /* n[B]: what the half ran.  Zeros when it returns. */
 static void add_half(struct halves *h, double weight, double *n)
@@ -93,6 +155,53 @@ static void add_halves(struct halves *h, const struct path *s, const struct scop
 	both = h->v.v[first].n_shares && h->v.v[first + 1].n_shares;
 	h->v.v[first].other = first + both;
 	h->v.v[first + 1].other = first + !both;
+}
+
+/* Instructions of a run, by blocks in the order of their addresses: n[B], executions. */
+static double add_run(const struct problem *p, const struct timed_run *run, double *n)
+{
+	const struct flow_graph *g = p->graph;
+	long first = run->module < 0 ? -1 : flow_block_at(g, (uint32_t)run->module, run->vaddr);
+	double insn = 0, in = 0;
+	size_t end;
+
+	if (first < 0)
+		return 0;
+	for (end = (size_t)first; end < g->n_blocks && g->blocks[end].module == (uint32_t)run->module &&
+	                          g->blocks[end].vaddr <= run->last;
+	     end++)
+		insn += g->blocks[end].n_insn;
+	for (size_t b = (size_t)first; b < end; b++) {
+		const long at = problem_block_at(p, (uint32_t)b);
+
+		if (at < 0)
+			continue;
+		n[at] += run->insn / insn;
+		in += run->insn * g->blocks[b].n_insn / insn;
+	}
+	return in;
+}
+
+/* Paths that mostly ran in the scope: of other code's pace nothing follows. */
+static void add_paths(struct halves *h, const struct timed_paths *t, struct told *told, double *n)
+{
+	told->log_pace = mem_calloc(3 * t->v.n + 1, sizeof(*told->log_pace));
+	for (size_t i = 0, end; i < t->runs.n && told->n < EFFORT_TOLD; i = end) {
+		const struct timed_path *path = &t->v.v[t->runs.v[i].path];
+		double in = 0;
+
+		for (end = i; end < t->runs.n && t->runs.v[end].path == t->runs.v[i].path; end++)
+			in += add_run(h->p, &t->runs.v[end], n);
+		if (path->ns > 0 && in > model->guess * path->insn) {
+			told->log_pace[told->n++] = log(path->insn / path->ns);
+			add_half(h, 0, n);
+			h->v.v[h->v.n - 1].other = h->v.n - 1;
+		} else {
+			memset(n, 0, h->p->n_blocks * sizeof(*n));
+		}
+	}
+	told->off = told->log_pace + t->v.n;
+	told->weight = told->off + t->v.n;
 }
 
 /* What time in a block costs, by samples: one of each is lent, so that few tell little. */
@@ -142,8 +251,32 @@ static void set_sd(struct halves *h)
 	free(squares);
 }
 
+/* What all moments run tells nothing of how their paces differ: shares count by how rare it is that their block runs at all. */
+static void weigh_rare(struct halves *h)
+{
+	memset(h->times, 0, h->p->n_blocks * sizeof(*h->times));
+	for (size_t i = 0; i < h->n_moments; i++)
+		for (size_t k = h->v.v[i].share0; k < h->v.v[i].share0 + h->v.v[i].n_shares; k++)
+			h->times[h->shares.v[k].block]++;
+	for (size_t i = 0; i < h->v.n; i++) {
+		struct half *half = &h->v.v[i];
+		double sum = 0;
+
+		for (size_t k = half->share0; k < half->share0 + half->n_shares; k++) {
+			struct share *of = &h->shares.v[k];
+
+			of->like = of->root * of->root *
+			           (float)log(((double)h->n_moments + 1) / (h->times[of->block] + 0.5));
+			sum += (double)of->like;
+		}
+		for (size_t k = half->share0; k < half->share0 + half->n_shares; k++)
+			h->shares.v[k].like = sqrtf(h->shares.v[k].like / (float)sum);
+	}
+	memset(h->times, 0, h->p->n_blocks * sizeof(*h->times));
+}
+
 static void halves_init(struct halves *h, const struct path *s, const struct scope_stacks *r,
-                        const struct problem *p)
+                        const struct problem *p, struct told *told)
 {
 	double *n = mem_calloc(5 * p->n_blocks + 1, sizeof(*n));
 	const size_t stride = r->stacks.n / EFFORT_MOMENTS + 1;
@@ -155,8 +288,14 @@ static void halves_init(struct halves *h, const struct path *s, const struct sco
 		              .times = n + 4 * p->n_blocks };
 	for (size_t i = 0; i < r->stacks.n; i += stride)
 		add_halves(h, s, r, &r->stacks.v[i], n);
+	h->n_moments = h->v.n;
+	add_paths(h, &s->in.rec->paths, told, n);
 	set_costs(h);
 	set_sd(h);
+	for (size_t k = 0; k < h->shares.n; k++)
+		h->shares.v[k].like = h->shares.v[k].root;
+	if (paths_tell(told))
+		weigh_rare(h);
 }
 
 static void halves_fini(struct halves *h)
@@ -166,41 +305,259 @@ static void halves_fini(struct halves *h)
 	free(h->n - h->p->n_blocks);
 }
 
+/* Which part of a path looks like a moment, and *covered, how much of the code that tells moments apart the path ran at all. */
+static double part_in(const struct halves *h, const struct half *moment, const double *share, double *covered)
+{
+	double sum = 0;
+
+	*covered = 0;
+	for (size_t k = moment->share0; k < moment->share0 + moment->n_shares; k++) {
+		const struct share *of = &h->shares.v[k];
+		const double ran = (double)of->root * (double)of->root,
+		             like = (double)of->like * (double)of->like,
+		             part = fmin(share[of->block] / ran, 1);
+
+		/* The path may have run a little of any code. */
+		sum += like * log(fmax(part, model->least));
+		*covered += part > model->least ? like : 0;
+	}
+	return moment->n_shares ? exp(sum) : 0;
+}
+
+/* in[n_moments][n]: which part of each path looks like each moment. */
+static void find_parts(struct halves *h, struct told *t)
+{
+	t->in = mem_calloc(h->n_moments * t->n + 1, sizeof(*t->in));
+	t->is_told = mem_calloc(h->n_moments + 1, sizeof(*t->is_told));
+	for (size_t j = 0; j < t->n; j++) {
+		const struct half *path = &h->v.v[h->n_moments + j];
+
+		for (size_t k = path->share0; k < path->share0 + path->n_shares; k++) {
+			h->times[h->shares.v[k].block] =
+			        (double)h->shares.v[k].root * (double)h->shares.v[k].root;
+		}
+		for (size_t i = 0; i < h->n_moments; i++) {
+			double covered, part = part_in(h, &h->v.v[i], h->times, &covered);
+
+			t->is_told[i] |= covered > model->guess;
+			t->in[i * t->n + j] = (float)part;
+		}
+		memset(h->times, 0, h->p->n_blocks * sizeof(*h->times));
+	}
+	for (size_t i = 0; i < h->n_moments; i++)
+		t->untold += t->is_told[i] ? 0 : 1 / (double)h->n_moments;
+}
+
+/* Moments that run the code in which a path was lost share its time. */
+static void find_lost(const struct halves *h, const struct timed_paths *paths, struct told *t)
+{
+	double *ran = mem_calloc(h->p->n_blocks + 1, sizeof(*ran));
+
+	t->lost = mem_calloc(h->n_moments + 1, sizeof(*t->lost));
+	for (size_t k = 0; k < h->v.v[h->n_moments].share0; k++)
+		ran[h->shares.v[k].block] += (double)h->shares.v[k].root * (double)h->shares.v[k].root;
+	for (size_t i = 0; i < paths->v.n; i++) {
+		const struct timed_path *path = &paths->v.v[i];
+		const long block = path->ns > 0 || path->module < 0
+		                           ? -1
+		                           : flow_block_at(h->p->graph, (uint32_t)path->module, path->vaddr);
+		const long at = block < 0 ? -1 : problem_block_at(h->p, (uint32_t)block);
+
+		if (at < 0)
+			continue;
+		t->n_lost++;
+		for (size_t m = 0; m < h->n_moments; m++)
+			for (size_t k = h->v.v[m].share0; k < h->v.v[m].share0 + h->v.v[m].n_shares; k++)
+				if (h->shares.v[k].block == (uint32_t)at)
+					t->lost[m] += (double)h->shares.v[k].root *
+					              (double)h->shares.v[k].root / ran[at];
+	}
+	for (size_t m = 0; m < h->n_moments; m++)
+		t->lost[m] = fmin(t->lost[m] * (double)h->n_moments / (double)(t->n + t->n_lost), 1);
+	free(ran);
+}
+
+static void set_noise(const struct halves *h, struct told *t)
+{
+	for (size_t i = 0; i < h->n_moments; i++) {
+		double n = 0, sum = 0, squares = 0;
+
+		for (size_t j = 0; j < t->n && t->is_told[i]; j++) {
+			n += (double)t->in[i * t->n + j];
+			sum += (double)t->in[i * t->n + j] * t->log_pace[j];
+			squares += (double)t->in[i * t->n + j] * t->log_pace[j] * t->log_pace[j];
+		}
+		if (n > 0)
+			t->noise += fmax(squares / n - sum * sum / n / n, 0) / (double)h->n_moments;
+	}
+	t->noise = sqrt(t->noise);
+}
+
+static void told_init(struct told *t, struct halves *h, const struct timed_paths *paths)
+{
+	if (!t->n)
+		return;
+	for (size_t i = 0; i < t->n; i++)
+		t->mean += t->log_pace[i] / (double)t->n;
+	find_parts(h, t);
+	set_noise(h, t);
+	find_lost(h, paths, t);
+}
+
+static void told_fini(struct told *t)
+{
+	free(t->log_pace);
+	free(t->in);
+	free(t->is_told);
+	free(t->lost);
+}
+
+/* How fast a moment is by what its other half ran, in one draw. */
+static double log_pace_at(const struct halves *h, const struct half *half, double costs_hold)
+{
+	double u = -costs_hold * half->log_cost;
+
+	for (size_t k = half->share0; k < half->share0 + half->n_shares; k++)
+		u += (double)h->shares.v[k].like * h->factor[h->shares.v[k].block];
+	return u;
+}
+
+/* What a half of a moment, or a path, ran at a pace: executions a time. */
+static void run_for(const struct halves *h, const struct half *half, double pace)
+{
+	for (size_t k = half->share0; k < half->share0 + half->n_shares; k++) {
+		const struct share *of = &h->shares.v[k];
+
+		h->times[of->block] +=
+		        pace * (double)of->root * (double)of->root / fmax(h->p->blocks[of->block].n_insn, 1);
+	}
+}
+
+/* Each moment stands for the paths that it may lie in, by how much of each looks like it. */
+static void run_paths(struct halves *h, struct told *t, gsl_rng *rng, double costs_hold)
+{
+	/* Paths that lost their way did so in the same code, which has one pace. */
+	const double lost = exp(gsl_ran_gaussian(rng, model->pace_spread));
+
+	for (size_t j = 0; j < t->n; j++) {
+		/* Rubin's Bayesian bootstrap. */
+		t->off[j] = gsl_ran_exponential(rng, 1);
+		t->weight[j] = 0;
+	}
+	for (size_t i = 0; i < h->n_moments; i++) {
+		const float *in = &t->in[i * t->n];
+		const double times = gsl_ran_exponential(rng, 1) * (1 + t->lost[i] * (lost - 1));
+		double sum = 0;
+
+		if (!t->is_told[i]) {
+			const struct half *other = &h->v.v[h->v.v[i].other];
+			const double pace = exp(t->mean + log_pace_at(h, other, costs_hold));
+
+			run_for(h, &h->v.v[i], times * pace);
+			t->pace += times * pace / (double)h->n_moments;
+			continue;
+		}
+		for (size_t j = 0; j < t->n; j++)
+			sum += t->off[j] * (double)in[j];
+		for (size_t j = 0; j < t->n; j++)
+			t->weight[j] += times * t->off[j] * (double)in[j] / sum;
+	}
+	for (size_t j = 0; j < t->n; j++) {
+		const double pace = t->weight[j] * exp(t->log_pace[j] + gsl_ran_gaussian(rng, t->noise) -
+		                                       t->noise * t->noise / 2);
+
+		run_for(h, &h->v.v[h->n_moments + j], pace);
+		t->pace += pace / (double)h->n_moments;
+	}
+}
+
 /* eq. 19, one draw: times[B], how often each block ran over what its stacks' time stands for, less 1. */
-static void draw_paces(struct halves *h, gsl_rng *rng, float *times)
+static void draw_paces(struct halves *h, struct told *told, gsl_rng *rng, float *times)
 {
 	const size_t n_blocks = h->p->n_blocks;
 	const double costs_hold = gsl_ran_gaussian(rng, 1);
+	double insn = 0;
 
 	for (size_t b = 0; b < n_blocks; b++)
 		h->factor[b] = gsl_ran_gaussian(rng, h->sd[b]);
 	memset(h->times, 0, n_blocks * sizeof(*h->times));
-	for (size_t i = 0; i < h->v.n; i++) {
-		const struct half *half = &h->v.v[i], *other = &h->v.v[half->other];
-		double u = -costs_hold * other->log_cost;
+	told->pace = 0;
+	if (told->n) {
+		run_paths(h, told, rng, costs_hold);
+	} else {
+		for (size_t i = 0; i < h->n_moments; i++) {
+			const struct half *half = &h->v.v[i];
+			const double u = exp(log_pace_at(h, &h->v.v[half->other], costs_hold));
 
-		for (size_t k = other->share0; k < other->share0 + other->n_shares; k++)
-			u += (double)h->shares.v[k].root * h->factor[h->shares.v[k].block];
-		u = exp(u);
-		for (size_t k = half->share0; k < half->share0 + half->n_shares; k++)
-			h->times[h->shares.v[k].block] += u * (double)h->shares.v[k].n;
+			for (size_t k = half->share0; k < half->share0 + half->n_shares; k++)
+				h->times[h->shares.v[k].block] += u * (double)h->shares.v[k].n;
+		}
 	}
 	for (size_t b = 0; b < n_blocks; b++)
-		times[b] = h->n[b] > 0 ? (float)(h->times[b] / h->n[b] - 1) : 0;
+		insn += h->times[b] * h->p->blocks[b].n_insn;
+	for (size_t b = 0; times && b < n_blocks; b++)
+		times[b] = told->n       ? (float)(h->times[b] / insn)
+		           : h->n[b] > 0 ? (float)(h->times[b] / h->n[b] - 1)
+		                         : 0;
+}
+
+/* paces[n]: of all of the scope's time, in each draw; times[n][B], or NULL. */
+static void draw_all(struct halves *h, struct told *told, gsl_rng *rng, size_t n, double *paces, float *times)
+{
+	for (size_t i = 0; i < n; i++) {
+		draw_paces(h, told, rng, times ? times + i * h->p->n_blocks : NULL);
+		paces[i] = told->pace;
+	}
 }
 
 static void spread_paces(const struct path *s, const struct scope_stacks *r, const struct problem *p,
                          gsl_rng *rng, struct solution *out)
 {
 	float *times = mem_calloc(out->n_draws * p->n_blocks + 1, sizeof(*times));
+	double *paces = mem_calloc(out->n_draws + 1, sizeof(*paces));
 	struct halves h;
+	struct told told = { 0 };
 
-	halves_init(&h, s, r, p);
-	for (size_t i = 0; i < out->n_draws; i++)
-		draw_paces(&h, rng, times + i * p->n_blocks);
-	move_draws(p, times, out);
+	halves_init(&h, s, r, p, &told);
+	/* Where bursts go through all loops they tell shares by themselves, and better. */
+	if (!paths_tell(&told) || p->stay_share <= reason_limit_apart_in_time)
+		told.n = 0;
+	told_init(&told, &h, &s->in.rec->paths);
+	out->told_share = told.n ? 1 - told.untold : 0;
+	if ((double)told.n_lost > model->timed_missed * (double)(told.n + told.n_lost))
+		out->told_share = 0;
+	draw_all(&h, &told, rng, out->n_draws, paces, times);
+	sp_debug("paces: %zu moments, %zu paths, %zu lost, noise %.3f, untold %.3f", h.n_moments, told.n,
+	         told.n_lost, told.noise, told.untold);
+	move_draws(p, times, told.n, rng, out);
+	told_fini(&told);
 	halves_fini(&h);
+	free(paces);
 	free(times);
+}
+
+bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, double *pace, double *sd)
+{
+	const struct path *s = evidence_state(ev, &evidence_path);
+	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
+	double paces[EFFORT_PACES];
+	struct halves h;
+	struct told told = { 0 };
+	bool known;
+
+	gsl_rng_set(rng, seed);
+	halves_init(&h, s, &s->scopes[scope], s->in.problems[scope], &told);
+	known = paths_tell(&told) && h.n_moments;
+	if (known) {
+		told_init(&told, &h, &s->in.rec->paths);
+		draw_all(&h, &told, rng, EFFORT_PACES, paces, NULL);
+		*pace = gsl_stats_mean(paces, 1, EFFORT_PACES);
+		*sd = hypot(gsl_stats_sd(paces, 1, EFFORT_PACES), model->neighbours_off * *pace);
+	}
+	told_fini(&told);
+	halves_fini(&h);
+	gsl_rng_free(rng);
+	return known;
 }
 
 void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)

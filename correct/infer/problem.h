@@ -78,7 +78,8 @@ struct solution {
 	double called_insn;  /* of other code that it calls (eq. 3), not counted in its own */
 	double untaken_insn; /* by branch records, on ways that no burst took; 0 where it is little */
 	uint32_t n_unseen;   /* free flows left out: of code without samples, taken not to have run */
-	bool averaged;       /* all its blocks, without a flow (eq. 9) */
+	double told_share; /* of its time, that of code whose pace timed paths tell, where its loops run one after another */
+	bool averaged; /* all its blocks, without a flow (eq. 9) */
 	bool contradicted; /* it misses a total by more than chance, or time, or paths lead out of it: no count of it is fixed */
 	bool misled; /* stacks and time mislead about it, so much runs just behind system calls: what events don't settle is not known */
 	uint8_t evidence; /* enum profile_evidence bits */

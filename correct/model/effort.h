@@ -78,6 +78,8 @@ enum {
 	EFFORT_SOLVED_EDGES = 10000,
 	EFFORT_WORKERS = 64,        /* threads */
 	EFFORT_MOMENTS = 1000,      /* stacks of a scope that tell what else ran where a block did (eq. 19) */
+	EFFORT_TOLD = 400,          /* timed paths that tell their paces */
+	EFFORT_PACES = 300,         /* draws of a scope's pace */
 	EFFORT_AVERAGE_DRAWS = 300, /* of averages along stacks */
 	/* Draws a region: as many as its scope with the most has, of all its blocks no more cells than 32 MB hold. */
 	EFFORT_DRAWS = 1200,

@@ -16,7 +16,6 @@ struct pd_reader;
 struct timed_path {
 	double insn, ns;
 	int32_t module; /* where the thread was at the moment: a place of the recording, -1 = in no file */
-	int32_t loop;   /* which loop that is of, -1 = none: set for timed_paths_rate() */
 	uint64_t vaddr;
 };
 
@@ -24,7 +23,7 @@ struct timed_path {
 struct timed_run {
 	uint32_t path;
 	int32_t module;
-	uint64_t vaddr;
+	uint64_t vaddr, last; /* its last instruction */
 	double insn;
 };
 
@@ -44,17 +43,10 @@ void timed_paths_fini(struct timed_paths *t);
 struct timed_rate {
 	uint64_t n, n_failed; /* paths, moments at which none could be timed */
 	double rate, lo, hi;  /* 0 = too few, or at too many moments there was none */
+	double spread;        /* deviation of paces of paths, over their mean */
 };
 
-/*
- * share[n_loops]: of the time, that of each loop.  Moments that are in no loop, or in one of too few paths, have the mean of
- * those paths.
- */
-void timed_paths_rate(const struct timed_paths *t, const double *share, size_t n_loops,
-                      struct timed_rate *out);
-
-/* The same of the instructions in one loop, insn[t->v.n] of each path.  Too few where too few paths begin there. */
-void timed_paths_rate_in(const struct timed_paths *t, size_t loop, const double *insn, const double *share,
-                         size_t n_loops, struct timed_rate *out);
+/* The mean of all paths, which are of random moments, and its standard error with what a stop does to a pace. */
+void timed_paths_rate(const struct timed_paths *t, struct timed_rate *out);
 
 #endif

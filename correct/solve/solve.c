@@ -379,13 +379,24 @@ static void judge_total(const struct work *w, const struct problem *p, struct so
 	sol->contradicted = true;
 }
 
+static void judge_lent(const struct work *w, const struct problem *p, struct solution *sol)
+{
+	if (w->pace_timed && p->relative && !(p->pace > 0) && sol->verdict <= VERDICT_WEAK)
+		solution_doubt(sol, REASON_OF(pace_lent));
+}
+
 /* Bursts that begin where time is spent, and end before the program goes on to the next loop, tell time only. */
 static void judge_stages(const struct work *w, const struct problem *p, struct solution *sol)
 {
 	if (!p->relative || (p->pace > 0 && !w->pace_timed) || p->stay_share <= reason_limit_apart_in_time ||
 	    sol->verdict > VERDICT_WEAK)
 		return;
-	solution_doubt(sol, REASON_OF(apart_in_time));
+	if (sol->told_share >= 1 - reason_limit_apart_told) {
+		solution_doubt(sol, REASON_OF(apart_told));
+		sol->contradicted = true;
+	} else {
+		solution_doubt(sol, REASON_OF(apart_in_time));
+	}
 }
 
 /*
@@ -450,6 +461,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
 		judge_stacks(w, sol);
 		judge_stages(w, w->scope_problems[s], sol);
+		judge_lent(w, w->scope_problems[s], sol);
 		judge_young(w->scope_problems[s], sol);
 		judge_ended(w, sol);
 		judge_moments(w, sol);

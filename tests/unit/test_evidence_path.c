@@ -621,6 +621,51 @@ static void moments_in_other_code_have_other_paces(void **state)
 }
 
 /*
+ * Twelve paths of each stage; those past B are four times as fast.  Stacks by B are of its paths alone.  Stacks past it are of either: a
+ * path by B may hold laps past it, 14/19 of as many: so .712 of the time is of paths by B, with .712 of 1.864 instructions, 5 of 19 B's.
+ */
+static void add_timed(struct bench *b, bool by_b)
+{
+	struct timed_paths *t = &b->rec->paths;
+	struct pd_sample moment = { .ip = 0x1000, .addr = by_b ? 19000 : 3500 },
+	                 whole = { .ip = 0x1000, .addr = 0x1048, .stream_id = 1000, .period = 19000 },
+	                 a = { .ip = 0x1000, .addr = 0x1024, .stream_id = 1000, .period = 10000 },
+	                 c = { .ip = 0x103c, .addr = 0x1048, .stream_id = 1000, .period = 4000 };
+
+	for (int i = 0; i < 12; i++) {
+		timed_paths_add(t, &moment, 0, 0x1000);
+		if (by_b) {
+			timed_paths_add(t, &whole, 0, 0x1000);
+		} else {
+			timed_paths_add(t, &a, 0, 0x1000);
+			timed_paths_add(t, &c, 0, 0x103c);
+		}
+	}
+}
+
+static void or_timed_paths_tell_them(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch by_c[] = { past, back, past, back, past }, by_b[] = { back, back, back };
+	struct solution out;
+
+	b->f.p->relative = true;
+	b->f.p->stay_share = 1;
+	show_stage(b, 2, by_b, 3);
+	show_stage(b, 3, by_c, 5);
+	add_timed(b, true);
+	add_timed(b, false);
+	solution_init(&out, b->f.p, 2000);
+	for (size_t i = 0; i < 2000 * b->f.p->n_blocks; i++)
+		out.draws[i] = 1000;
+	path_spread_paces(b->ev, 0, 1, &out);
+	assert_float_equal(out.told_share, 1, 1e-9);
+	/* 33000 * .712 / 1.864 / 19 laps. */
+	assert_float_equal(solution_mean(&out, b->f.p->n_blocks, 1), 663, 70);
+	solution_fini(&out);
+}
+
+/*
  * Three samples in B, which ran 5 of 33 instructions, where A ran 20 and C 8: B costs 4 / (1 + 15/33) of the mean, A 1 / (1 + 60/33) and
  * C 1 / (1 + 24/33).  If that holds at all moments laps by B are 2.46 times as slow as those past it.
  */
@@ -1465,6 +1510,7 @@ int main(void)
 		TEST(a_burst_fades_in_and_out),
 		TEST(a_burst_stands_for_the_instructions_of_its_time),
 		TEST(moments_in_other_code_have_other_paces),
+		TEST(or_timed_paths_tell_them),
 		TEST(or_those_that_costs_of_blocks_tell),
 		TEST(a_stack_has_the_pace_of_where_it_was_taken),
 		TEST(bursts_and_branch_records_are_joined),
