@@ -471,7 +471,10 @@ static void run_paths(struct halves *h, struct told *t, gsl_rng *rng, double cos
 	}
 }
 
-/* eq. 19, one draw: times[B], how often each block ran over what its stacks' time stands for, less 1. */
+/*
+ * eq. 19, one draw: times[B], or NULL, how often each block ran over what its stacks' time stands for, less 1; where paths tell
+ * paces, how often an instruction of the scope, and told->pace is that of all its time.
+ */
 static void draw_paces(struct halves *h, struct told *told, gsl_rng *rng, float *times)
 {
 	const size_t n_blocks = h->p->n_blocks;
@@ -501,20 +504,10 @@ static void draw_paces(struct halves *h, struct told *told, gsl_rng *rng, float 
 		                         : 0;
 }
 
-/* paces[n]: of all of the scope's time, in each draw; times[n][B], or NULL. */
-static void draw_all(struct halves *h, struct told *told, gsl_rng *rng, size_t n, double *paces, float *times)
-{
-	for (size_t i = 0; i < n; i++) {
-		draw_paces(h, told, rng, times ? times + i * h->p->n_blocks : NULL);
-		paces[i] = told->pace;
-	}
-}
-
 static void spread_paces(const struct path *s, const struct scope_stacks *r, const struct problem *p,
                          gsl_rng *rng, struct solution *out)
 {
 	float *times = mem_calloc(out->n_draws * p->n_blocks + 1, sizeof(*times));
-	double *paces = mem_calloc(out->n_draws + 1, sizeof(*paces));
 	struct halves h;
 	struct told told = { 0 };
 
@@ -526,13 +519,13 @@ static void spread_paces(const struct path *s, const struct scope_stacks *r, con
 	out->told_share = told.n ? 1 - told.untold : 0;
 	if ((double)told.n_lost > model->timed_missed * (double)(told.n + told.n_lost))
 		out->told_share = 0;
-	draw_all(&h, &told, rng, out->n_draws, paces, times);
+	for (size_t i = 0; i < out->n_draws; i++)
+		draw_paces(&h, &told, rng, times + i * p->n_blocks);
 	sp_debug("paces: %zu moments, %zu paths, %zu lost, noise %.3f, untold %.3f", h.n_moments, told.n,
 	         told.n_lost, told.noise, told.untold);
 	move_draws(p, times, told.n, rng, out);
 	told_fini(&told);
 	halves_fini(&h);
-	free(paces);
 	free(times);
 }
 
@@ -550,7 +543,10 @@ bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, doub
 	known = paths_tell(&told) && h.n_moments;
 	if (known) {
 		told_init(&told, &h, &s->in.rec->paths);
-		draw_all(&h, &told, rng, EFFORT_PACES, paces, NULL);
+		for (size_t i = 0; i < EFFORT_PACES; i++) {
+			draw_paces(&h, &told, rng, NULL);
+			paces[i] = told.pace;
+		}
 		*pace = gsl_stats_mean(paces, 1, EFFORT_PACES);
 		*sd = hypot(gsl_stats_sd(paces, 1, EFFORT_PACES), model->neighbours_off * *pace);
 	}
