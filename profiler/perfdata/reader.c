@@ -59,6 +59,11 @@ static int take_user_record(struct pd_reader *r, const struct pd_raw *raw)
 		r->stats.n_unknown++;
 	if (raw->type == PD_AUXTRACE)
 		return pd_aux_begin(r, c);
+	/* It says how to read all that follows.  perf writes it first; behind what was read otherwise it is damage. */
+	if (raw->type == PD_AUXTRACE_INFO && r->record_no > r->n_leading) {
+		pd_drop(r, raw->off, raw->size_bytes);
+		return 0;
+	}
 	/* On a second pass the header's records are known already. */
 	if (r->record_no <= r->meta_done)
 		return 0;
@@ -225,6 +230,7 @@ int pd_open(const char *path, struct pd_reader **out)
 	if (!r)
 		return sp_fail(SP_ENOMEM, "%s: out of memory", path);
 	r->in.fd = -1;
+	r->n_leading = UINT64_MAX;
 	pd_order_reset(&r->order);
 	rc = pd_input_open(&r->in, path);
 	if (rc == 0)
@@ -233,6 +239,7 @@ int pd_open(const char *path, struct pd_reader **out)
 		pd_events_guess_groups(r);
 	if (rc == 0)
 		rc = take_leading_records(r);
+	r->n_leading = r->record_no;
 	if (rc < 0) {
 		pd_close(r);
 		return rc;

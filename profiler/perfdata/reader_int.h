@@ -165,6 +165,7 @@ struct pd_reader {
 	bool drained, damaged;         /* all read; the rest can't be read */
 	uint64_t data_off;             /* where records start */
 	uint64_t record_no, meta_done; /* so that a second pass takes no attr twice */
+	uint64_t n_leading; /* records before the first of the kernel's; UINT64_MAX: still among them */
 
 	VEC(struct pd_ev *) events;
 	struct pd_id_slot *ids;

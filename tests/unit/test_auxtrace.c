@@ -327,6 +327,34 @@ static void samples_wait_for_their_turn_over_many_rounds(void **state)
 	pd_close(r);
 }
 
+/* What it would say of records before it was read otherwise: a second pass would see others. */
+static void an_AUXTRACE_INFO_behind_other_records_is_dropped(void **state)
+{
+	struct pd_reader *r;
+	struct pd_record rec;
+
+	(void)state;
+	b.big = false;
+	begin();
+	comm(PID, TID, 1);
+	aux(0, 100, 0, 0);
+	info_old();
+	auxtrace(0, UINT32_MAX, 0);
+	packets(0x401000, 0, 2, TID, 10);
+	auxtrace_end();
+	r = open_it();
+	for (int pass = 0; pass < 2; pass++) {
+		assert_int_equal(pd_next(r, &rec), 1);
+		assert_int_equal(pd_next(r, &rec), 1);
+		assert_int_equal(rec.type, PERF_RECORD_AUX);
+		assert_int_equal(pd_next(r, &rec), 0);
+		assert_int_equal(pd_stats(r)->dropped_bytes, 32);
+		assert_int_equal(pd_rewind(r), 0);
+	}
+	assert_false(pd_event(r, 0)->spe);
+	pd_close(r);
+}
+
 static void what_did_not_retire_is_no_sample(void **state)
 {
 	struct pd_reader *r;
@@ -636,6 +664,7 @@ int main(void)
 		cmocka_unit_test(the_newer_layout_of_AUXTRACE_INFO_is_read),
 		cmocka_unit_test(each_kind_of_cores_has_its_event),
 		cmocka_unit_test(samples_wait_for_their_turn_over_many_rounds),
+		cmocka_unit_test(an_AUXTRACE_INFO_behind_other_records_is_dropped),
 		cmocka_unit_test(what_did_not_retire_is_no_sample),
 		cmocka_unit_test(kernel_samples_are_told_by_their_level),
 		cmocka_unit_test(switches_tell_the_thread),
