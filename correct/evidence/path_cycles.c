@@ -43,6 +43,8 @@ struct gaps {
 	double n[N_BINS], sum_cyc[N_BINS];
 	double seen;               /* how many of them */
 	double within[N_BINS + 1]; /* P(so many cycles ago or less | a moment between the two) */
+	double past[N_BINS +
+	            1]; /* its integral: of so many cycles ago, those before the branch, in the mean */
 	double total_cyc;
 };
 
@@ -131,6 +133,9 @@ static void integrate(struct gaps *g, const struct gaps *edge, const struct gaps
 		longer += of->n[b];
 	for (unsigned b = 0; b <= N_BINS; b++) {
 		g->within[b] = of->total_cyc > 0 ? (shorter_cyc + bin_begin(b) * longer) / of->total_cyc : 1;
+		if (b && of->total_cyc > 0)
+			g->past[b] = g->past[b - 1] + (bin_begin(b) - bin_begin(b - 1)) *
+			                                      (g->within[b - 1] + g->within[b]) / 2;
 		if (b < N_BINS) {
 			shorter_cyc += of->sum_cyc[b];
 			longer -= of->n[b];
@@ -152,6 +157,14 @@ static double within(const struct gaps *g, double x)
 	lo = bin_begin(b);
 	hi = bin_begin(b + 1);
 	return fmin(1, g->within[b] + (g->within[b + 1] - g->within[b]) * (x - lo) / (hi - lo));
+}
+
+/* Of x cycles before the moment, those before its newest branch, in the mean. */
+static double past(const struct gaps *g, double x)
+{
+	const unsigned b = x < UINT16_MAX ? bin_of((uint32_t)x) : N_BINS;
+
+	return g->past[b] + (x - bin_begin(b)) * (g->within[b] + within(g, x)) / 2;
 }
 
 /* Cycles from a stack's oldest branch to its newest, which no piece ends with. */
@@ -245,7 +258,7 @@ static void weigh_stack(const struct scope_stacks *r, const struct stack *st, co
 	double all = covered(r, st), ago = st->lead, whole = 1;
 
 	if (all < w_cyc)
-		whole = w_cyc / (all + (w_cyc - all) * (1 - within(near, w_cyc - all) / 2));
+		whole = w_cyc / fmax(w_cyc - past(near, w_cyc - all), 1);
 	*newest = (float)(st->cyc * whole * within(near, w_cyc));
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
 		weight[st->piece0 + k] = (float)(st->cyc * whole * within(near, w_cyc - ago));

@@ -98,6 +98,7 @@ static const struct key keys[] = {
 	OPTION(skid_sharp_cyc, 0, 100000, 0),
 	OPTION(branch_gap_percent, 0, 100, 0),
 	OPTION(branch_freeze_cyc, 0, 10000, 0),
+	OPTION(branch_freeze_overflow, 0, 1, 0),
 	OPTION(precise_max, 0, 3, 0),
 	OPTION(precise_shadow_cyc, 0, 10000, 0),
 	OPTION(precise_by_dispatch, 0, 1, 0),

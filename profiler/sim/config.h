@@ -153,7 +153,9 @@ struct sim_config {
 	uint32_t skid_sharp_cyc;     /* ... but for delays below this */
 	uint32_t branch_gap_percent; /* of branch stacks that lack the branch before the newest */
 	uint32_t branch_freeze_cyc;  /* branches this close before the interrupt are not recorded */
-	uint32_t precise_max;        /* precise_ip can be so high */
+	uint32_t
+	        branch_freeze_overflow; /* nor are any from the overflow on, nor what was before that the next time */
+	uint32_t precise_max;           /* precise_ip can be so high */
 	uint32_t precise_shadow_cyc; /* after an overflow no instruction is caught for so long */
 	uint32_t
 	        precise_by_dispatch; /* cycles: the first dispatched at the overflow is caught; instructions: the very one */

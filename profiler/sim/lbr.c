@@ -31,7 +31,7 @@ static bool passes(const struct sim_lbr *l, enum sim_exit exit)
 
 void sim_lbr_add(struct sim_lbr *l, enum sim_exit exit, const struct sim_lbr_branch *b)
 {
-	if (!l->depth)
+	if (!l->depth || l->stopped)
 		return;
 	if (l->filter & WIRE_CALL_STACK && exit == SIM_X_RET && l->n_valid) {
 		l->n--;
@@ -41,6 +41,19 @@ void sim_lbr_add(struct sim_lbr *l, enum sim_exit exit, const struct sim_lbr_bra
 		return;
 	l->ring[l->n++ % WIRE_MAX_BRANCHES] = *b;
 	l->n_valid += l->n_valid < WIRE_MAX_BRANCHES;
+}
+
+void sim_lbr_overflow(struct sim_lbr *l, const struct sim_config *config)
+{
+	l->stopped = config->branch_freeze_overflow;
+}
+
+/* What came in between is missing: Linux forgets all from before it. */
+void sim_lbr_go_on(struct sim_lbr *l)
+{
+	if (l->stopped)
+		l->n_valid = 0;
+	l->stopped = false;
 }
 
 /* The newest that was there before the record stood still: how many are younger. */

@@ -21,6 +21,7 @@ struct sim_lbr {
 	uint32_t depth;   /* 0: records nothing */
 	uint32_t filter;  /* of enum wire_filter */
 	uint32_t n_valid; /* entries of the ring that hold a branch */
+	bool stopped;     /* a counter has overflowed, and the interrupt has not come yet */
 	uint64_t n;       /* branches recorded, less those that a call stack has dropped */
 	uint64_t rng;     /* of branches that are missing */
 	struct sim_lbr_branch ring[WIRE_MAX_BRANCHES];
@@ -30,6 +31,12 @@ void sim_lbr_init(struct sim_lbr *l, uint32_t depth, uint32_t filter, uint64_t s
 
 /* A branch of that exit was taken. */
 void sim_lbr_add(struct sim_lbr *l, enum sim_exit exit, const struct sim_lbr_branch *b);
+
+/* A counter has overflowed: where the record stands still from then on (branch_freeze_overflow), it does. */
+void sim_lbr_overflow(struct sim_lbr *l, const struct sim_config *config);
+
+/* The interrupt is over, or doesn't come: such a record begins anew. */
+void sim_lbr_go_on(struct sim_lbr *l);
 
 /*
  * What an interrupt at now_cyc finds, newest first.

@@ -54,6 +54,7 @@ void sim_pmu_drop(struct sim_pmu *p, struct sim_sampler *s)
 {
 	s->due = s->armed = SIM_NEVER;
 	s->wants_next = false;
+	sim_lbr_go_on(&p->lbr);
 	begin_period(p, s);
 }
 
@@ -135,6 +136,7 @@ void sim_pmu_resume(struct sim_pmu *p, const struct sim_pmu_state *state)
 
 void sim_pmu_overflow(struct sim_pmu *p, struct sim_sampler *s, uint64_t now_cyc)
 {
+	sim_lbr_overflow(&p->lbr, p->config);
 	if (!s->precise) {
 		s->due = now_cyc + sim_pmu_skid(p->config, s->counting, &p->rng);
 		return;
@@ -157,6 +159,7 @@ void sim_pmu_interrupt(struct sim_pmu *p, uint64_t now, uint64_t ip)
 		if (sim_pmu_in_set(p, i)) /* throttled or not */
 			out.value[out.n_values++] = sim_pmu_value(p, i);
 	out.n_branches = sim_lbr_read(&p->lbr, p->config, now, branch);
+	sim_lbr_go_on(&p->lbr);
 	for (uint32_t k = 0; k < p->n_run; k++)
 		if (p->run[k]->due != SIM_NEVER)
 			served[n_served++] = p->run[k];

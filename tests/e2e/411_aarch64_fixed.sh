@@ -47,13 +47,4 @@ two_program
 a64 two two.c -static
 check 'two: the same' all_fixed
 a64 mcf "$TOP/samples/mcf.c"
-
-# Armv9.2's BRBE: plain `perf record -b`, whose records tell cycles, and no instructions are counted.
-printf '%s\n' 'like cortex-a76' 'branch_records 32' 'branch_cycles 1' >brbe.core
-check 'BRBE: it is recorded' status 0 env -i "$SKIDPROF" record -q --pmu sim --plain -b -c 2003 --core "$SCRATCH/brbe.core" \
-	-o brbe.data --truth brbe.cg ./hmmer
-check 'it is compared' status 0 "$SKIDPROF" compare -i brbe.data --truth brbe.cg --format json
-check 'a point is in the wrong function at most, in 15 raw' json 'd["eps_fixed"] < 0.01 and d["eps_raw"] > 0.1'
-check 'it is reported' status 0 "$SKIDPROF" report -i brbe.data
-check 'records with cycles are what it rests on' has out 'branch records: yes, with cycles'
 finish

@@ -11,6 +11,9 @@ Samples keep their place, task, time, period and, where asked for, their branche
   stack=KIND     any (as recorded), cond, call, ret, callstack, none (default)
   untimed        branches do not tell their cycles
   lose=SHARE     of so many stacks the branch before the newest is missing
+  brbe=SHARE:HOW branches as Linux writes those of Arm's BRBE: kind and privilege beside the cycles, of these nine bits; between so
+                 many of two an interrupt came: 'unknown', the second has no cycles, 'kernel', it and what the kernel did are on record,
+                 'half', they are without the kernel's addresses
   freq           a frequency was asked for, not a period
   read           group reads are kept
   ran=N          their counters say that they ran for N times as long as they did
@@ -35,7 +38,7 @@ import exact
 
 CONFIG = {"cycles": 0, "instructions": 1, "branches": 4}
 (IP, TID, TIME, ADDR, READ, CHAIN, ID, CPU, PERIOD, STREAM, RAW, STACK, IDENT) = (1 << n for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16))
-ANY, ANY_CALL, ANY_RETURN, COND, CALL_STACK, USER, NO_CYCLES = 1 << 3, 1 << 4, 1 << 5, 1 << 10, 1 << 11, 1, 1 << 15
+ANY, ANY_CALL, ANY_RETURN, COND, CALL_STACK, USER, KERNEL, NO_CYCLES = 1 << 3, 1 << 4, 1 << 5, 1 << 10, 1 << 11, 1, 2, 1 << 15
 KINDS = {"any": ANY, "cond": COND, "call": ANY_CALL, "ret": ANY_RETURN, "callstack": ANY_CALL | 1 << 11}
 
 
@@ -209,6 +212,24 @@ class Writer:
             out = out[:1] + out[2:]
         return out
 
+    def brbe(self, stack):
+        share, how = self.opts["brbe"].split(":")
+        out, kernel = [], 1 << 63 if how == "kernel" else 0
+        for k, (start, to, flags) in enumerate(stack):
+            cycles, older = flags >> 4 & 0xffff, stack[k + 1][1] if k + 1 < len(stack) else start + 4
+            ways = [(start, to, cycles, 1)]
+            if older <= start and self.rng.random() < float(share):
+                if how == "unknown":
+                    ways = [(start, to, 0, 1)]
+                else:
+                    at, part = older + self.rng.randrange((start - older) // 4 + 1) * 4, self.rng.randrange(cycles + 1)
+                    inside = [(kernel + 0x2000, kernel + 0x3000, 40, 2)] if kernel else []
+                    ways = [(start, to, cycles - part, 1), (kernel and kernel + 0x3040, at, 700, 1), *inside, (at, kernel and kernel + 0x1480, part, 2)]
+            for a, b, cyc, priv in ways:
+                cyc = cyc >> max(cyc.bit_length() - 9, 0) << max(cyc.bit_length() - 9, 0)
+                out.append((a, b, flags & 3 | cyc << 4 | self.rng.randrange(1, 7) << 20 | priv << 30))
+        return out[:64]
+
     def call_stack(self, sample):
         """What is left of calls once returns have taken theirs away."""
         open_calls = []
@@ -263,6 +284,8 @@ class Writer:
             body += self.read(sample)
         if self.stack != "none":
             stack = self.branches(sample)
+            if "brbe" in self.opts:
+                stack = self.brbe(stack)
             mask = 0xf if "untimed" in self.opts else 2**64 - 1
             body += struct.pack("<Q", len(stack)) + b"".join(struct.pack("<QQQ", f, t, x & mask) for f, t, x in stack)
         self.body += struct.pack("<IHH", 9, sample.misc, 8 + len(body)) + body
@@ -295,7 +318,7 @@ class Writer:
         out = bytearray(120)
         struct.pack_into("<IIQQQQQ", out, 0, kind, 120, config, period, sample_type, read_format, flags)
         if self.stack != "none":
-            struct.pack_into("<Q", out, 72, USER | KINDS[self.stack])
+            struct.pack_into("<Q", out, 72, USER | (KERNEL if "kernel" in self.opts.get("brbe", "") else 0) | KINDS[self.stack])
         return bytes(out)
 
     def text(self, s):

@@ -296,14 +296,15 @@ static void the_branch_before_the_newest_is_missing_as_often_as_the_core_says(vo
 static void branches_just_before_the_interrupt_are_not_recorded_where_the_record_stands(void **state)
 {
 	(void)state;
-	for (unsigned freeze = 0; freeze < 2; freeze++) {
+	for (unsigned freeze = 0; freeze < 3; freeze++) {
 		struct program p;
 		struct rig r;
 		size_t led = 0;
 
 		prepare(&r, "skylake", 100);
 		r.config.branch_gap_percent = 0;
-		r.config.branch_freeze_cyc = freeze ? 1000 : 0;
+		r.config.branch_freeze_cyc = freeze == 1 ? 1000 : 0;
+		r.config.branch_freeze_overflow = freeze == 2;
 		start_program(&r, &p, 0);
 		for (size_t i = 1; i < r.n_samples; i++)
 			led += r.sample[i].n_branches && r.sample[i].branch[0].to_ip == r.sample[i].ip;
