@@ -15,17 +15,11 @@
 
 #include "profiler/base/clock.h"
 #include "profiler/pmu/corefreq.h"
+#include "profiler/pmu/past_call.h"
 #include "profiler/pmu/replayer.h"
+#include "profiler/pmu/stopped.h"
 #include "profiler/pmu/time_path.h"
 #include "profiler/pmu/waited.h"
-
-#if defined(__x86_64__)
-typedef struct user_regs_struct regs_type;
-#define REGS_IP(r) ((r)->rip)
-#else
-typedef struct user_regs_struct regs_type;
-#define REGS_IP(r) ((r)->pc)
-#endif
 
 enum { N_PAGES = 8, PAGE = 4096 };
 
@@ -79,63 +73,6 @@ static const uint8_t *code_at(struct code *c, uint64_t ip, uint8_t buf[STEP_MAX_
 	return c->pages[slot].bytes + off;
 }
 
-static int get_regs(pid_t tid, regs_type *regs)
-{
-	struct iovec v = { regs, sizeof(*regs) };
-
-	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v) < 0 ? -1 : 0;
-}
-
-#if defined(__x86_64__)
-
-static bool in_syscall(pid_t tid, const regs_type *regs)
-{
-	(void)tid;
-	return (int64_t)regs->orig_rax >= 0;
-}
-
-/*
- * Some system calls (epoll_wait, semop, sigtimedwait) answer a stop with EINTR
- * although no signal was handled.  Then no signal is waiting either, and the
- * call can be made again as if nothing had been.
- */
-static void mend_syscall(pid_t tid, const regs_type *regs)
-{
-	regs_type again = *regs;
-	struct iovec v = { &again, sizeof(again) };
-
-	if ((int64_t)regs->rax != -EINTR)
-		return;
-	again.rax = regs->orig_rax;
-	again.orig_rax = (uint64_t)-1;
-	again.rip -= 2;
-	ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &v);
-}
-
-#else
-
-#ifndef NT_ARM_SYSTEM_CALL
-#define NT_ARM_SYSTEM_CALL 0x404
-#endif
-
-static bool in_syscall(pid_t tid, const regs_type *regs)
-{
-	int number = -1;
-	struct iovec v = { &number, sizeof(number) };
-
-	(void)regs;
-	return ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &v) == 0 && number != -1;
-}
-
-/* The call's first argument is overwritten by its result and kept where a tracer can't see it. */
-static void mend_syscall(pid_t tid, const regs_type *regs)
-{
-	(void)tid;
-	(void)regs;
-}
-
-#endif
-
 #if defined(__x86_64__)
 
 /* ax to ip, r8 to r15 */
@@ -144,7 +81,7 @@ uint64_t burst_regs_mask(void)
 	return UINT64_C(0xff01ff);
 }
 
-static uint32_t list_regs(const regs_type *r, uint64_t *out, uint64_t *sp)
+static uint32_t list_regs(const struct user_regs_struct *r, uint64_t *out, uint64_t *sp)
 {
 	const uint64_t all[] = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp, r->rip,
 		                 r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
@@ -162,7 +99,7 @@ uint64_t burst_regs_mask(void)
 	return UINT64_C(0x1ffffffff);
 }
 
-static uint32_t list_regs(const regs_type *r, uint64_t *out, uint64_t *sp)
+static uint32_t list_regs(const struct user_regs_struct *r, uint64_t *out, uint64_t *sp)
 {
 	memcpy(out, r->regs, sizeof(r->regs));
 	out[31] = *sp = r->sp;
@@ -173,7 +110,7 @@ static uint32_t list_regs(const regs_type *r, uint64_t *out, uint64_t *sp)
 #endif
 
 /* Page by page, for the stack may end in the midst of it. */
-static void take_stack(pid_t tid, const regs_type *regs, struct burst *b)
+static void take_stack(pid_t tid, const struct user_regs_struct *regs, struct burst *b)
 {
 	struct iovec mine = { b->stack, sizeof(b->stack) }, theirs[BURST_STACK_BYTES / PAGE + 1];
 	uint64_t sp, left = sizeof(b->stack);
@@ -193,62 +130,6 @@ static void take_stack(pid_t tid, const regs_type *regs, struct burst *b)
 	b->n_stack_bytes = got > 0 ? (uint32_t)got & ~7u : 0;
 }
 
-struct signals {
-	unsigned long long pending, shared, blocked, ignored;
-};
-
-static bool read_signals(pid_t tid, struct signals *out)
-{
-	char path[64], line[256];
-	FILE *f;
-
-	*out = (struct signals){ 0 };
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (fgets(line, sizeof(line), f)) {
-		sscanf(line, "SigPnd: %llx", &out->pending);
-		sscanf(line, "ShdPnd: %llx", &out->shared);
-		sscanf(line, "SigBlk: %llx", &out->blocked);
-		sscanf(line, "SigIgn: %llx", &out->ignored);
-	}
-	fclose(f);
-	return true;
-}
-
-/* Is a signal waiting that the thread would take?  Then a system call was interrupted for good reason. */
-static bool signal_waits(pid_t tid)
-{
-	struct signals s;
-
-	return !read_signals(tid, &s) || ((s.pending | s.shared) & ~s.blocked) != 0;
-}
-
-/*
- * A trap forces its signal on the thread: where SIGTRAP is blocked (as in its own handler) or
- * ignored, the kernel takes the program's choice back for good, and the next SIGTRAP would kill it.
- */
-static bool takes_traps(pid_t tid)
-{
-	struct signals s;
-
-	return read_signals(tid, &s) && !((s.blocked | s.ignored) >> (SIGTRAP - 1) & 1);
-}
-
-/* Wait for the thread, for so long without going to sleep; false when it is gone. */
-static bool await(pid_t tid, int *status, uint64_t awake_ns)
-{
-	uint64_t until = awake_ns ? clock_ns(CLOCK_MONOTONIC) + awake_ns : 0;
-	pid_t got = 0;
-
-	while (got == 0 && awake_ns && clock_ns(CLOCK_MONOTONIC) < until)
-		got = waitpid(tid, status, __WALL | WNOHANG);
-	while (got == 0 || (got < 0 && errno == EINTR))
-		got = waitpid(tid, status, __WALL);
-	return got == tid && WIFSTOPPED(*status);
-}
-
 /*
  * A trap of our own making, as against a SIGTRAP that the program is sent, or that a breakpoint
  * instruction of its own made just before we came.
@@ -260,17 +141,6 @@ static bool is_our_trap(pid_t tid, int status)
 	if (WSTOPSIG(status) != SIGTRAP || status >> 16)
 		return false;
 	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code == TRAP_TRACE;
-}
-
-/*
- * Let the thread go from the stop that `status` tells of.  A signal on its way goes on; a stop
- * of the whole process (SIGSTOP, Ctrl-Z) is left as it is.
- */
-static void let_go(pid_t tid, int status, bool ours)
-{
-	long signal = ours || status >> 16 ? 0 : WSTOPSIG(status);
-
-	ptrace(PTRACE_DETACH, tid, NULL, (void *)signal);
 }
 
 /* Steps until enough has been seen.  Returns how it ended; *status is the last stop, *ours whether we made it. */
@@ -286,28 +156,28 @@ static enum burst_end walk(struct step_decoder *d, const struct burst_limits *li
 		size_t n_bytes;
 		const uint8_t *bytes = code_at(&code, ip, buf, &n_bytes);
 		struct step_insn insn = step_decode(d, bytes, n_bytes, ip);
-		regs_type regs;
+		struct user_regs_struct regs;
 
 		if (insn.kind == STEP_NEVER)
 			return BURST_CUT;
-		if (ptrace(PTRACE_SINGLESTEP, b->tid, NULL, NULL) < 0 || !await(b->tid, status, 0))
+		if (ptrace(PTRACE_SINGLESTEP, b->tid, NULL, NULL) < 0 || !stopped_await(b->tid, status, 0))
 			return BURST_GONE;
 		*ours = is_our_trap(b->tid, *status);
 		if (!*ours)
 			return BURST_SIGNAL;
-		if (get_regs(b->tid, &regs) < 0)
+		if (stopped_regs(b->tid, &regs) < 0)
 			return BURST_GONE;
 		b->n_steps++;
-		switch (step_judge(insn, ip, REGS_IP(&regs))) {
+		switch (step_judge(insn, ip, STOPPED_IP(&regs))) {
 		case STEP_SEEN_LOST:
 			return BURST_CUT;
 		case STEP_SEEN_TAKEN:
-			b->branches[b->n++] = (struct burst_branch){ ip, REGS_IP(&regs) };
+			b->branches[b->n++] = (struct burst_branch){ ip, STOPPED_IP(&regs) };
 			break;
 		case STEP_SEEN_ON:
 			break;
 		}
-		ip = REGS_IP(&regs);
+		ip = STOPPED_IP(&regs);
 	}
 	return BURST_WHOLE;
 }
@@ -316,41 +186,43 @@ static enum burst_end walk(struct step_decoder *d, const struct burst_limits *li
  * True when it went somewhere, or the thread itself would go no further.  Also where the replayer was lost on its way, most
  * often because it did not get a CPU: the thread was held for long enough, and is not to be stepped besides.
  */
-static bool replay(struct replayer *r, pid_t pid, const struct burst_limits *limits, struct burst *b)
+static bool replay(struct replayer *r, pid_t pid, const struct burst_limits *limits, struct burst *b,
+                   uint64_t *end_ip)
 {
 	const struct rp_reply *reply;
 
 	if (!r || !replayer_pid(r) || !replayer_take_registers(r, b->tid))
 		return false;
-	reply = replayer_run(r, pid, limits->n_branches, limits->replay_ns);
+	reply = replayer_run(r, pid, limits->n_branches - b->n, limits->replay_ns);
 	if (!reply) {
 		b->end = BURST_LOST;
 		return !replayer_pid(r);
 	}
+	*end_ip = reply->at_ip;
 	b->replay_end = (uint8_t)reply->end;
-	b->n_pages = reply->n_pages;
-	b->n_missed = reply->n_missed;
+	b->n_pages += reply->n_pages;
+	b->n_missed += reply->n_missed;
 	if (!reply->n_branches && rp_end_is_ours(reply->end))
 		return false;
 	b->replayed = true;
-	b->n = reply->n_branches < BURST_MAX_BRANCHES ? reply->n_branches : BURST_MAX_BRANCHES;
-	for (uint32_t i = 0; i < b->n; i++)
-		b->branches[i] =
+	for (uint32_t i = 0; i < reply->n_branches && b->n < BURST_MAX_BRANCHES; i++)
+		b->branches[b->n++] =
 		        (struct burst_branch){ reply->branches[i].from_ip, reply->branches[i].to_ip };
 	b->end = reply->end == RP_END_WHOLE || reply->end == RP_END_TIME ? BURST_WHOLE : BURST_CUT;
 	return true;
 }
 
-/* What the thread itself would not have gone is cut off. */
-static void check(struct replayer *r, pid_t pid, struct burst *b)
+/* Of the last replay, which began with branch n_before: what the thread itself would not have gone is cut off. */
+static void check(struct replayer *r, pid_t pid, struct burst *b, uint32_t n_before)
 {
 	uint32_t end = b->replay_end, n = replayer_check(r, pid, &end);
 
-	if (n >= b->n)
-		return;
-	b->n = n;
-	b->replay_end = (uint8_t)end;
-	b->end = BURST_CUT;
+	if (n < b->n - n_before) {
+		b->n = n_before + n;
+		b->replay_end = (uint8_t)end;
+		b->end = BURST_CUT;
+	}
+	replayer_learn(r);
 }
 
 /* Is it running, and where?  *alone: its process has no other thread. */
@@ -512,6 +384,83 @@ void burst_tools_begin(struct burst_tools *tools)
 	tools->ran_ns = now.own_ran + now.replayer_ran;
 }
 
+/* A burst on its way. */
+struct way {
+	struct past_call_thread thread;
+	bool stopped;
+	/* Of the last replay: it went somewhere, from branch n_before on, to end_ip. */
+	bool went, checked;
+	uint32_t n_before;
+	uint64_t end_ip;
+	uint64_t passed_ns; /* CPU time that the replays behind system calls took */
+};
+
+static void check_way(struct burst_tools *tools, pid_t pid, struct way *w, struct burst *b)
+{
+	if (w->went && !w->checked)
+		check(tools->replayer, pid, b, w->n_before);
+	w->checked = true;
+}
+
+static bool replay_on(struct burst_tools *tools, pid_t pid, const struct burst_limits *limits, struct way *w,
+                      struct burst *b)
+{
+	w->n_before = b->n;
+	w->checked = false;
+	w->went = replay(tools->replayer, pid, limits, b, &w->end_ip) && b->end != BURST_LOST;
+	return w->went || b->end == BURST_LOST;
+}
+
+static bool is_at_call(const struct burst_tools *tools, const struct burst_limits *limits,
+                       const struct way *w, const struct burst *b)
+{
+	return w->went && w->stopped && b->end == BURST_CUT && b->replay_end == RP_END_SYSCALL &&
+	       b->n < limits->n_branches && b->n_calls < limits->n_calls &&
+	       tools->left.n < PAST_CALL_MOST_LEFT;
+}
+
+/* The thread goes to the call and makes it.  Unless it is stopped behind it, it has been let go, or left. */
+static void pass_call(struct burst_tools *tools, pid_t pid, struct way *w, struct burst *b)
+{
+	enum past_call got = past_call_begin(&w->thread, &tools->left);
+
+	b->n_calls++;
+	/* While it runs. */
+	check_way(tools, pid, w, b);
+	if (got == PAST_CALL_DONE)
+		got = past_call_reach(&w->thread, w->end_ip, &tools->left);
+	if (got == PAST_CALL_DONE)
+		got = past_call_make(&w->thread, &tools->left);
+	w->stopped = got == PAST_CALL_DONE;
+	b->astray = got == PAST_CALL_ASTRAY;
+	if (b->astray)
+		b->n = w->n_before;
+}
+
+/*
+ * On past system calls, for as many branches as are wanted.  A burst that ended at the first of them would show little of
+ * what runs between two that lie close together.
+ */
+static void go_past_calls(struct burst_tools *tools, pid_t pid, const struct burst_limits *limits,
+                          const volatile sig_atomic_t *stop, struct way *w, struct burst *b)
+{
+	while (is_at_call(tools, limits, w, b) && !*stop) {
+		struct use before, after;
+
+		pass_call(tools, pid, w, b);
+		before = look_at_work(tools);
+		/* Not where the check cut the way before the call. */
+		if (!w->stopped || b->replay_end != RP_END_SYSCALL)
+			break;
+		replay_on(tools, pid, limits, w, b);
+		if (!w->went)
+			b->end = BURST_CUT;
+		after = look_at_work(tools);
+		w->passed_ns += difference(after.own_ran, before.own_ran) +
+		                difference(after.replayer_ran, before.replayer_ran);
+	}
+}
+
 void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct burst_limits *limits,
                 const volatile sig_atomic_t *stop, struct burst *out)
 {
@@ -519,11 +468,17 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	struct use use[3];
 	uint64_t asked_ns;
 	bool ours = false, alone = false;
-	regs_type regs;
+	struct user_regs_struct regs;
 	struct time_path path = { .timed.fd = -1 };
+	struct way way = { .thread.tid = tid, .stopped = true };
 
 	memset(out, 0, offsetof(struct burst, stack));
 	out->tid = tid;
+	past_call_let_go(&tools->left);
+	if (past_call_is_left(&tools->left, tid)) {
+		out->end = BURST_KERNEL;
+		return;
+	}
 	if (!is_running(tools, out, &alone)) {
 		out->end = BURST_ASLEEP;
 		return;
@@ -535,7 +490,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		replayer_plan(tools->replayer, pid);
 	use[0] = look_at_use(tools, tid, alone);
 	asked_ns = clock_ns(CLOCK_MONOTONIC);
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0) {
 		out->error = errno;
 		/* The kernel refuses one that is ending, too. */
 		out->end =
@@ -544,7 +499,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	}
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-	if (!await(tid, &status, out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS)) {
+	if (!stopped_await(tid, &status, out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS)) {
 		out->end = BURST_GONE;
 		timed_close(&path.timed);
 		return;
@@ -554,38 +509,40 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	                                            : look_at_use(tools, tid, alone);
 	if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
 		out->end = BURST_SIGNAL;
-	} else if (get_regs(tid, &regs) < 0) {
+	} else if (stopped_regs(tid, &regs) < 0) {
 		out->end = BURST_GONE;
-	} else if (in_syscall(tid, &regs)) {
+	} else if (stopped_in_call(tid, &regs) && (limits->timed_insns || !stopped_call_is_over(&regs))) {
 		out->end = BURST_KERNEL;
-		if (!signal_waits(tid))
-			mend_syscall(tid, &regs);
+		stopped_mend_call(tid, &regs);
 	} else if (limits->timed_insns) {
-		out->start_ip = REGS_IP(&regs);
+		out->start_ip = STOPPED_IP(&regs);
 		time_path_begin(&path, tools->replayer, pid, out);
 	} else {
-		out->start_ip = REGS_IP(&regs);
+		out->start_ip = STOPPED_IP(&regs);
 		take_stack(tid, &regs, out);
-		if (!replay(tools->replayer, pid, limits, out)) {
+		if (!replay_on(tools, pid, limits, &way, out)) {
 			go_to_cpu(tools, out->cpu);
-			if (takes_traps(tid))
+			if (stopped_takes_traps(tid))
 				out->end = (uint8_t)walk(tools->decoder, limits, stop, out, &status, &ours);
 			else
 				out->end = BURST_UNFIT;
 		}
 	}
 	use[2] = out->replayed ? look_at_work(tools) : look_at_use(tools, tid, alone);
-	let_go(tid, status, ours);
+	way.thread.status = status;
+	way.thread.awake_ns = out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS;
+	go_past_calls(tools, pid, limits, stop, &way, out);
+	if (way.stopped && !stopped_let_go(tid, way.thread.status, ours || out->n_calls))
+		past_call_bury(&tools->left, tid);
 	if (limits->timed_insns) {
 		time_path_end(&path, tools, limits, out);
 		timed_close(&path.timed);
-	} else if (out->replayed) {
-		check(tools->replayer, pid, out);
-		replayer_learn(tools->replayer);
+	} else {
+		check_way(tools, pid, &way, out);
 	}
-	out->held_ns = held_ns(out, asked_ns, use);
+	out->held_ns = held_ns(out, asked_ns, use) + way.passed_ns;
 	measure_core(tools, out);
 	if (tools->replayer)
 		go_anywhere(tools);
-	out->work_ns = work_ns(tools, use);
+	out->work_ns = difference(work_ns(tools, use), way.passed_ns);
 }

@@ -6,7 +6,8 @@
  * A burst: a thread is stopped where it happens to be, and let go.  The
  * branches it takes from there are a branch record that lies ahead of a moment
  * in time, where those of a processor lie behind one.  They are found without
- * the thread, by running ahead on copies of its pages (replayer.h); where that
+ * the thread, by running ahead on copies of its pages (replayer.h), from system
+ * call to system call, which the thread itself makes (past_call.h); where that
  * can't be, by stepping the thread through some dozens of them.
  *
  * The thread is traced by whoever calls this.  When the caller is killed
@@ -20,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "profiler/pmu/past_call.h"
 #include "profiler/pmu/procfile.h"
 #include "profiler/pmu/step.h"
 
@@ -33,6 +35,7 @@ uint64_t burst_regs_mask(void);
 
 struct burst_limits {
 	uint32_t n_branches; /* enough; at most BURST_MAX_BRANCHES */
+	uint32_t n_calls;    /* system calls to go past, where it is replayed */
 	/* Where it must be stepped. */
 	uint32_t n_stepped;
 	uint32_t n_steps;
@@ -66,7 +69,7 @@ struct burst_run {
 
 enum burst_end {
 	BURST_WHOLE,   /* as many branches or steps as wanted */
-	BURST_CUT,     /* a system call, or what else it can't go past, came before */
+	BURST_CUT,     /* a system call that it doesn't go past, or what else it can't, came before */
 	BURST_SIGNAL,  /* a signal came: delivered when the thread was let go */
 	BURST_ASLEEP,  /* it was not running, and was left alone */
 	BURST_UNFIT,   /* it blocks or ignores SIGTRAP, and can't be stepped: let go at once */
@@ -95,7 +98,9 @@ struct burst {
 	uint64_t work_ns;
 	double core_hz; /* of the CPU it ran on, measured just after; 0 = not known, or not again so soon */
 	uint32_t n_steps, n;
-	uint32_t n_pages, n_missed; /* that a replay touched, and read one at a time */
+	uint32_t n_calls;           /* system calls that it went past, or tried to: two stops each */
+	bool astray;                /* the thread came to another call than a replay, which was left out */
+	uint32_t n_pages, n_missed; /* that replays touched, and read one at a time */
 	uint8_t timing;             /* enum burst_timing, where a path was to be timed */
 	/* Of one that was: what ran in so much of the thread's time, the most frequent runs of it, and how far the path went. */
 	uint64_t timed_insns, timed_ns, far_insns;
@@ -117,9 +122,10 @@ struct replayer;
 struct burst_tools {
 	struct step_decoder *decoder;
 	struct replayer *replayer; /* NULL: all are stepped */
-	uint64_t core_hz_ns;       /* when the frequency was measured last */
-	uint64_t ran_ns;           /* our CPU time and the replayer's, up to the last burst's end */
-	double interrupt_ns;       /* timed.h; 0 = not measured yet */
+	struct left_threads left;
+	uint64_t core_hz_ns; /* when the frequency was measured last */
+	uint64_t ran_ns;     /* our CPU time and the replayer's, up to the last burst's end */
+	double interrupt_ns; /* timed.h; 0 = not measured yet */
 	struct procfile own_turns, turns, stat; /* ours; the thread's */
 	cpu_set_t anywhere;                     /* where we may run, while we are pinned */
 	bool pinned;

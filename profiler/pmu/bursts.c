@@ -41,6 +41,7 @@ enum {
 	EXPECTED_REPLAY_NS = 300000, /* 20 pages or 100 at a few microseconds each, and 1,000 branches */
 	EXPECTED_WORK_NS = 250000,
 	RECORD_BYTES = 65000, /* of a sample, but for what is not branches or stack: it has at most 64 KB */
+	MAX_CALLS = 32,       /* that one burst goes past, at two stops each */
 	MAX_PROCESSES = 1024,
 	MAX_HZ = 10000,
 	FOR_CPUS = 8,             /* so many busy threads may tell of moments at the full rate */
@@ -59,10 +60,10 @@ static const double moment_s = 2e-3, least_moment_s = 1e-4, moments_a_burst = 4,
  * theirs: where interrupts are dear that is a moment in fifteen milliseconds, of which few are in vain.  One that comes
  * with a sample of the clock shares its timer's.  A stop, from the call to the thread's CPU until it runs again, takes as
  * much of the thread's CPU time as six: 60 to 90 microseconds where one takes 15, and 10 to 50 till its caches are as
- * they were.
+ * they were.  The two stops at a system call, which the thread comes to by itself, take half of one, and hold it for about one.
  */
 static const double of_moments = 0.1, interrupts_a_moment = 3, interrupts_beside_sample = 2,
-                    interrupts_a_stop = 6, moments_enough = 1.25;
+                    interrupts_a_stop = 6, interrupts_a_call = 1, moments_enough = 1.25;
 
 /*
  * A new task's timer begins with a whole period.  Were that the time between moments, what tasks begin with would have
@@ -124,6 +125,7 @@ struct bursts {
 	bool had_moments; /* or an answer, since then */
 	uint64_t n_due, n_put_off, n_steps;
 	uint64_t n_written, n_cut; /* in the file, and of those cut short */
+	uint64_t n_calls, n_astray;
 	uint64_t n_end[BURST_REFUSED + 1];
 	uint64_t n_replayed, n_replay_end[RP_N_ENDS], n_pages, n_missed;
 	uint64_t begun_ns;
@@ -449,13 +451,18 @@ static int write_burst(struct bursts *b, const struct burst *burst)
  */
 static const double of_work = 0.5;
 
+static uint64_t calls_ns(const struct bursts *b, const struct burst *burst)
+{
+	return (uint64_t)(interrupts_a_call * burst->n_calls * b->interrupt_ns);
+}
+
 /* The stop, and the work beside it. */
 static void learn_work(struct bursts *b, const struct burst *burst)
 {
 	b->work.n_asked++;
 	b->work.held_ns += (uint64_t)(of_work * (double)burst->work_ns);
 	if (burst->held_ns)
-		b->work.held_ns += (uint64_t)(interrupts_a_stop * b->interrupt_ns);
+		b->work.held_ns += (uint64_t)(interrupts_a_stop * b->interrupt_ns) + calls_ns(b, burst);
 }
 
 /* Rounds in which samples alone were read are the sampling's. */
@@ -475,6 +482,8 @@ static int take_answer(void *arg)
 	struct bursts *b = arg;
 	int got = stepper_answer(&b->stepper, &burst);
 
+	if (got > 0)
+		burst.held_ns += calls_ns(b, &burst);
 	if (got < 0) {
 		/* Without it the recording goes on, and bursts_say() tells. */
 		b->gone = true;
@@ -506,6 +515,8 @@ static int take_answer(void *arg)
 	}
 	b->account.n_branches += burst.n;
 	b->n_steps += burst.n_steps;
+	b->n_calls += burst.n_calls;
+	b->n_astray += burst.astray;
 	if (!burst.n)
 		return 0;
 	b->n_written++;
@@ -520,6 +531,7 @@ struct burst_limits bursts_limits(uint32_t length, const struct burst_account *a
 	return (struct burst_limits){ .n_branches = length ? length
 		                                    : a    ? burst_account_length(a)
 		                                           : BURST_FIRST_LENGTH,
+		                      .n_calls = MAX_CALLS,
 		                      .n_stepped = n_stepped,
 		                      .n_steps = n_stepped * STEPS_PER_BRANCH,
 		                      .held_ns = MAX_HELD_NS,
@@ -803,6 +815,8 @@ void bursts_say(const struct bursts *b, uint64_t time_ns)
 		         (uintmax_t)b->n_replayed, 1e-3 * (double)b->account.held_ns / (double)b->n_replayed,
 		         (double)b->n_pages / (double)b->n_replayed,
 		         (double)b->n_missed / (double)b->n_replayed);
+	sp_debug("bursts: went past %ju system calls; %ju threads came to others than they should have",
+	         (uintmax_t)b->n_calls, (uintmax_t)b->n_astray);
 	sp_debug("bursts: %ju steps, %.1f us each; %ju due, %ju put off; %ju asleep, %ju in the kernel, %ju "
 	         "without SIGTRAP, %ju lost, %ju gone",
 	         (uintmax_t)b->n_steps,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,18 +30,25 @@ static void on_signal(int sig)
 	wants_end = 1;
 }
 
+/* It interrupts a wait for the next request: a thread that was left in a system call has come out. */
+static void on_child(int sig)
+{
+	(void)sig;
+}
+
 static void take_signals(void)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1 };
-	struct sigaction action = { .sa_handler = on_signal };
-	sigset_t none;
+	struct sigaction action = { .sa_handler = on_signal }, child = { .sa_handler = on_child };
+	sigset_t blocked;
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		sigaction(ends[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigaction(SIGCHLD, &child, NULL);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGCHLD);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
 /* Nothing of the recorder's may be kept open by us: its output would not end with it. */
@@ -67,6 +75,21 @@ static bool find_tools(struct burst_tools *tools)
 	return true;
 }
 
+/* False: it is the end of them.  A signal is. */
+static bool await_request(int fd, struct left_threads *left)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	sigset_t none;
+	int got;
+
+	sigemptyset(&none);
+	do {
+		past_call_let_go(left);
+		got = wants_end ? -1 : ppoll(&p, 1, NULL, &none);
+	} while (got < 0 && errno == EINTR && !wants_end);
+	return got > 0;
+}
+
 __attribute__((noreturn)) static void serve(int fd, pid_t recorder)
 {
 	struct burst_tools tools;
@@ -89,7 +112,8 @@ __attribute__((noreturn)) static void serve(int fd, pid_t recorder)
 	if (send(fd, &replays, sizeof(replays), MSG_NOSIGNAL) != (ssize_t)sizeof(replays))
 		_exit(1);
 	/* An end of the stream, or a signal, is the end. */
-	while (!wants_end && recv(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request)) {
+	while (await_request(fd, &tools.left) &&
+	       recv(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request)) {
 		size_t n;
 
 		burst_take(&tools, request.pid, request.tid, &request.limits, &wants_end, &burst);

@@ -359,14 +359,17 @@ check 'in one line with the remedy' sh -c '[ "$(grep -c . err)" -eq 1 ]'
 check 'a truth that is none' status 1 "$SKIDPROF" report -i app.data --truth app.c
 check 'time without bursts says so' sh -c '"$SKIDPROF" report -i time.data 2>&1 | grep -q "no bursts taken"'
 
-# Behind a system call a burst sees nothing, and three loops with calls between are known no better than by time.
+# Bursts go past system calls.  Behind one that is made to wait they see nothing, and three loops with such calls between
+# are known no better than by time.
 cat >calls.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static unsigned v[64], sum;
+static struct timespec now;
 
 __attribute__((noinline)) static void fill(unsigned x, int n)
 {
@@ -397,16 +400,31 @@ int main(int argc, char **argv)
 		int n = 20 + i % 40;
 
 		fill(sum + i, n);
-		syscall(SYS_getppid);
+		CALL;
 		n = squeeze(n);
-		syscall(SYS_getppid);
+		CALL;
 		count(n);
 	}
 	printf("%u\n", sum);
 	return 0;
 }
 END
-gcc -O2 -g calls.c -o calls && "$SKIDPROF" record -q --pmu clock -o calls.data ./calls 4500000 >/dev/null
+gcc -O2 -g '-DCALL=syscall(SYS_getppid)' calls.c -o calls && "$SKIDPROF" record -v --pmu clock -o calls.data ./calls 4500000 2>calls.err >/dev/null
+grep -E 'bursts of|went past' calls.err | sed 's/^/# /'
+"$SKIDPROF" truth -q -o calls.cg ./calls 1500000 >/dev/null 2>&1
+"$SKIDPROF" report -i calls.data --truth calls.cg --format json >calls.json 2>err
+"$SKIDPROF" report -i calls.data --format json >out 2>err
+# A burst is two turns or more, and the longest has 3 times the instructions of the shortest: of 50 bursts a share of 0.69 is known to 0.006.
+check 'bursts go past system calls: shares are as exact counts say' python3 -c '
+import json
+names = ("fill", "squeeze", "count")
+truth = {f["name"]: f["fixed"] for f in json.load(open("calls.json"))["functions"]}
+got = {f["name"]: f for f in json.load(open("out"))["functions"]}
+total = sum(v for n, v in truth.items() if n in got)
+off = {n: got[n]["region_share"] - truth[n] / total for n in names}
+print("#", off, {n: got[n]["status"] for n in names})
+raise SystemExit(max(abs(x) for x in off.values()) > 0.025)'
+gcc -O2 -g '-DCALL=syscall(SYS_ppoll, NULL, 0, &now, NULL, 0)' calls.c -o waits && "$SKIDPROF" record -q --pmu clock -o calls.data ./waits 2500000 >/dev/null
 check 'bursts that end at system calls are no reason to believe shares' status 3 "$SKIDPROF" report -i calls.data --format json
 check 'and the reason is given' json 'any("end at a system call" in (f["why"] or "") for f in d["functions"]) and not any(f["status"] in ("fixed", "weak") for f in d["functions"] if f["name"] in ("count", "squeeze", "fill"))'
 
