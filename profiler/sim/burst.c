@@ -26,7 +26,7 @@ void sim_burst_begin(struct sim_burst *b, uint64_t ip, const struct sim_chain *c
 	b->open = true;
 	b->at_cyc = UINT64_MAX;
 	b->ip = ip;
-	b->n = 0;
+	b->n = b->n_calls = 0;
 }
 
 bool sim_burst_branch(struct sim_burst *b, uint64_t from_ip, uint64_t to_ip)

@@ -14,13 +14,16 @@
 #include "profiler/sim/chain.h"
 #include "profiler/sim/wire.h"
 
+/* System calls that one goes past. */
+enum { SIM_BURST_CALLS = 32 };
+
 struct sim_burst {
 	uint64_t mean_cyc; /* between the end of one and the beginning of the next; 0: there are none */
 	uint64_t rng;
 	uint64_t at_cyc; /* of the next; ~0: none, or one is under way */
 	uint64_t ip;
 	bool open;
-	uint32_t n, n_wanted, n_chain;
+	uint32_t n, n_wanted, n_chain, n_calls;
 	uint64_t chain
 	        [WIRE_MAX_CHAIN]; /* where calls that were not back at its beginning return to, innermost first */
 	/* From the end: branch[n_wanted - n] is the newest, the last one the oldest. */

@@ -26,9 +26,13 @@ enum {
 	MAX_HANDLERS = 64,
 };
 
+enum { MAX_CUTS = 32 };
+
 struct numbers { /* of the guest's system calls; -1: has none */
 	int64_t mmap, mprotect, munmap, mremap, close, dup2, dup3, close_range, prctl, execve, execveat,
 	        clone, fork, vfork, exit, kill, tkill, tgkill, sigaction;
+	/* That no burst goes past: they end what runs, return elsewhere, or are made to wait.  0: no more. */
+	int64_t cuts[MAX_CUTS];
 };
 
 /*

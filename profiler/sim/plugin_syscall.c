@@ -31,6 +31,13 @@ static const struct numbers numbers_x86_64 = {
 	.tkill = 200,
 	.tgkill = 234,
 	.sigaction = 13,
+	/*
+	 * poll, rt_sigreturn, select, pause, nanosleep, accept, vfork, execve, exit, wait4, semop, msgrcv, flock, rt_sigtimedwait,
+	 * rt_sigsuspend, io_getevents, restart_syscall, semtimedop, clock_nanosleep, exit_group, epoll_wait, mq_timedreceive,
+	 * waitid, pselect6, ppoll, epoll_pwait, accept4, execveat
+	 */
+	.cuts = { 7,   15,  23,  34,  35,  43,  58,  59,  60,  61,  65,  70,  73,  128,
+	          130, 208, 219, 220, 230, 231, 232, 243, 247, 270, 271, 281, 288, 322 },
 };
 
 static const struct numbers numbers_aarch64 = {
@@ -53,6 +60,13 @@ static const struct numbers numbers_aarch64 = {
 	.tkill = 130,
 	.tgkill = 131,
 	.sigaction = 134,
+	/*
+	 * io_getevents, epoll_pwait, flock, pselect6, ppoll, exit, exit_group, waitid, nanosleep, clock_nanosleep,
+	 * restart_syscall, rt_sigsuspend, rt_sigtimedwait, rt_sigreturn, mq_timedreceive, msgrcv, semtimedop, semop, accept,
+	 * execve, accept4, wait4, execveat
+	 */
+	.cuts = { 4,   22,  32,  72,  73,  93,  94,  95,  101, 115, 128, 133,
+	          137, 139, 183, 188, 192, 193, 202, 221, 242, 260, 281 },
 };
 
 const struct numbers *plugin_numbers(bool aarch64)
@@ -223,6 +237,15 @@ static void on_munmap(uint64_t ip, uint64_t len_bytes)
 	pthread_mutex_unlock(&plugin.lock);
 }
 
+static bool cuts_burst(int64_t num)
+{
+	const int64_t *cuts = plugin.nr->cuts;
+
+	while (*cuts && *cuts != num)
+		cuts++;
+	return *cuts == num;
+}
+
 void plugin_on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_t a1, uint64_t a2,
                        uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
@@ -237,8 +260,10 @@ void plugin_on_syscall(qemu_plugin_id_t id, unsigned index, int64_t num, uint64_
 	if (!v->tid)
 		plugin_begin(v);
 	plugin_settle(v);
-	if (v->core)
+	if (v->core && cuts_burst(num))
 		sim_pmu_cut_burst(&v->core->pmu, v->core->retire_cyc);
+	else if (v->core)
+		sim_pmu_pass_call(&v->core->pmu, v->core->retire_cyc);
 	if (num == plugin.nr->execve || num == plugin.nr->execveat)
 		on_exec(v, num, arg);
 	else if (num == plugin.nr->munmap)

@@ -204,6 +204,12 @@ void sim_pmu_cut_burst(struct sim_pmu *p, uint64_t now_cyc)
 		end_burst(p, now_cyc);
 }
 
+void sim_pmu_pass_call(struct sim_pmu *p, uint64_t now_cyc)
+{
+	if (p->burst.open && p->burst.n_calls++ == SIM_BURST_CALLS)
+		end_burst(p, now_cyc);
+}
+
 static bool is_due(const struct sim_pmu *p, uint64_t now)
 {
 	for (uint32_t k = 0; k < p->n_run; k++)

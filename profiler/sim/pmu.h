@@ -174,8 +174,11 @@ void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_ins
  */
 void sim_pmu_kernel(struct sim_core *c, uint64_t number);
 
-/* At now_cyc the thread goes to where no stepper follows, into a system call: a burst under way ends. */
+/* At now_cyc the thread goes to where no burst follows, into a system call that waits: one under way ends. */
 void sim_pmu_cut_burst(struct sim_pmu *p, uint64_t now_cyc);
+
+/* ... into one that a burst goes past; past SIM_BURST_CALLS of them it does. */
+void sim_pmu_pass_call(struct sim_pmu *p, uint64_t now_cyc);
 
 /* The next number of a generator whose state is *rng: any state is a good one. */
 uint64_t sim_pmu_random(uint64_t *rng);

@@ -399,6 +399,26 @@ static void a_burst_ends_where_it_is_cut(void **state)
 	rig_stop(&r);
 }
 
+/* A call behind each branch: the burst ends at one more than it goes past. */
+static void a_burst_goes_past_so_many_calls(void **state)
+{
+	struct rig r;
+	struct sim_block *b = prepare_bursts(&r, 1);
+	uint32_t most = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		sim_core_run(r.core, b, 2, b->ip, no_memory);
+		sim_pmu_pass_call(&r.core->pmu, r.core->retire_cyc);
+	}
+	assert_true(r.n_samples > 50);
+	for (size_t i = 0; i < r.n_samples; i++)
+		most = r.sample[i].n_branches > most ? r.sample[i].n_branches : most;
+	assert_in_range(most, SIM_BURST_CALLS, SIM_BURST_CALLS + 1);
+	free(b);
+	rig_stop(&r);
+}
+
 static void without_a_rate_there_are_no_bursts(void **state)
 {
 	struct rig r;
@@ -478,6 +498,7 @@ int main(void)
 		cmocka_unit_test(a_burst_is_of_the_branches_that_follow),
 		cmocka_unit_test(a_burst_has_its_newest_branch_first),
 		cmocka_unit_test(a_burst_ends_where_it_is_cut),
+		cmocka_unit_test(a_burst_goes_past_so_many_calls),
 		cmocka_unit_test(without_a_rate_there_are_no_bursts),
 		cmocka_unit_test(a_rep_instruction_retires_once),
 	};
