@@ -191,7 +191,8 @@ static bool replay(struct replayer *r, pid_t pid, const struct burst_limits *lim
 {
 	const struct rp_reply *reply;
 
-	if (!r || !replayer_pid(r) || !replayer_take_registers(r, b->tid))
+	if (!r || !replayer_pid(r) ||
+	    !(b->n_calls ? replayer_take_registers_behind_call : replayer_take_registers)(r, b->tid))
 		return false;
 	reply = replayer_run(r, pid, limits->n_branches - b->n, limits->replay_ns);
 	if (!reply) {

@@ -342,11 +342,21 @@ bool replayer_take_registers(struct replayer *r, pid_t tid)
 	return true;
 }
 
+enum { RUN_FLAGS = 0 };
+
+bool replayer_take_registers_behind_call(struct replayer *r, pid_t tid)
+{
+	return replayer_take_registers(r, tid);
+}
+
 #else
 
 #ifndef NT_ARM_TLS
 #define NT_ARM_TLS 0x401
 #endif
+
+/* For the registers behind a call. */
+enum { RUN_FLAGS = RP_WANT_STATE };
 
 bool replayer_take_registers(struct replayer *r, pid_t tid)
 {
@@ -365,6 +375,18 @@ bool replayer_take_registers(struct replayer *r, pid_t tid)
 	q->regs.ip = u.pc;
 	q->regs.flags = u.pstate;
 	q->flags = 0;
+	return true;
+}
+
+/* At a stop for a system call the kernel shows in x7 which of its ends it is; what the thread has there the replay tells. */
+bool replayer_take_registers_behind_call(struct replayer *r, pid_t tid)
+{
+	enum { SPOILT = 7 };
+	uint64_t own = r->shared->reply.regs.gpr[SPOILT];
+
+	if (!replayer_take_registers(r, tid))
+		return false;
+	r->shared->request.regs.gpr[SPOILT] = own;
 	return true;
 }
 
@@ -677,6 +699,7 @@ static const struct rp_reply *run(struct replayer *r, pid_t pid, uint64_t held_n
 const struct rp_reply *replayer_run(struct replayer *r, pid_t pid, uint32_t n_branches, uint64_t held_ns)
 {
 	r->shared->request.flags &= ~(uint32_t)RP_TO_MARKS;
+	r->shared->request.flags |= RUN_FLAGS;
 	r->shared->request.n_branches = n_branches;
 	return run(r, pid, held_ns);
 }
@@ -936,6 +959,13 @@ struct rp_request *replayer_request(struct replayer *r)
 }
 
 bool replayer_take_registers(struct replayer *r, pid_t tid)
+{
+	(void)r;
+	(void)tid;
+	return false;
+}
+
+bool replayer_take_registers_behind_call(struct replayer *r, pid_t tid)
 {
 	(void)r;
 	(void)tid;

@@ -27,6 +27,9 @@ struct rp_request *replayer_request(struct replayer *r);
  */
 bool replayer_take_registers(struct replayer *r, pid_t tid);
 
+/* ... of one that is stopped behind the system call that the last run came to. */
+bool replayer_take_registers_behind_call(struct replayer *r, pid_t tid);
+
 /*
  * Run ahead through n_branches for at most held_ns.  pid: the thread's process.  The reply stays till
  * the next one.  NULL: the replayer is gone; try another thing, and replayer_follow() before the next.
