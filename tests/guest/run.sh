@@ -39,10 +39,10 @@ needs()
 		needs "$root/lib/$lib" || exit 1
 	done
 }
-# program FILE SOURCE TURNS: one of assembly, whose every instruction is known.
+# program FILE SOURCE TURNS FLAGS...: one of assembly, whose every instruction is known.
 program()
 {
-	"${cc[@]}" -nostdlib -static "-DTURNS=$3" "tests/guest/$2.S" -o "$1"
+	"${cc[@]}" -nostdlib -static "-DTURNS=$3" "${@:4}" "tests/guest/$2.S" -o "$1"
 }
 
 rm -rf "$root" "$out" && mkdir -p "$root/bin" "$root/lib" "$root/t" "$root/s" "$out" || exit 1
@@ -61,7 +61,7 @@ done
 # The turns are known to check.py.
 program "$root/t/turns" turns 100000 && program "$root/t/straight" straight 20000 && program "$root/t/tasks" tasks 100000 || exit 1
 program "$guest/turns.short" turns 4 && program "$guest/straight.short" straight 4 || exit 1
-program "$root/t/long" turns 2000000 || exit 1
+program "$root/t/long" turns 2000000 && program "$root/t/calls" turns 1000000 -DCALLS || exit 1
 program "$root/t/spin" turns 0xfffffffe || exit 1
 tests/guest/boot.sh "$debian/vmlinuz" "$root" "$out" || exit 1
 # shellcheck disable=SC2046 # a list of words

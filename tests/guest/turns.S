@@ -10,6 +10,9 @@
  *	after the loop   mov, mov, svc                                            3
  *
  * All of it with TURNS even: 4 + TURNS * 51 + 3.
+ *
+ * With CALLS a turn makes a system call (getppid) before it looks whether it is an odd one: mov, mov, svc, 3 more.
+ * What it looks at is kept in x7 meanwhile, which a stop at the call shows as something else.
  */
 	.text
 	.globl _start
@@ -22,7 +25,14 @@ _start:
 turn:
 	bl	chain
 	bl	divide
+#ifdef CALLS
+	mov	x7, x19
+	mov	x8, #173
+	svc	#0
+	tbz	x7, #0, 1f
+#else
 	tbz	x19, #0, 1f
+#endif
 	bl	odd
 1:	bl	inner
 	subs	x19, x19, #1
