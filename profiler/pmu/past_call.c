@@ -2,21 +2,23 @@
 #include "profiler/pmu/past_call.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "profiler/base/clock.h"
+#include "profiler/pmu/procfile.h"
 #include "profiler/pmu/stopped.h"
 
 enum {
 	/* With PTRACE_O_TRACESYSGOOD no signal of the program's looks like this. */
 	AT_CALL = SIGTRAP | 0x80,
-	/* To the call: the way there is short, but the thread may have to wait for a CPU. */
-	REACH_NS = 20000000,
-	/* In it: longer than a call takes that doesn't sleep, short for one that does. */
-	MAKE_NS = 1000000,
+	/* Longer than a way to a call, or a call that doesn't sleep, takes; short for one that does. */
+	SOON_NS = 1000000,
+	/* Where the thread has to wait for a CPU. */
+	MOST_NS = 100000000,
 #if defined(__x86_64__)
 	CALL_BYTES = 2,
 #else
@@ -94,20 +96,36 @@ static void wait_for_stop(uint64_t ns)
 	sigtimedwait(&child, NULL, &t);
 }
 
-/* 1: it has stopped; 0: not in so long a time; -1: it is gone. */
-static int await_for(struct past_call_thread *t, uint64_t may_ns)
+/* Does it run, or wait for a CPU? */
+static bool is_awake(pid_t tid)
+{
+	struct procfile kept = { 0 };
+	char text[512];
+	const char *state;
+
+	procfile_read(&kept, tid, "stat", text, sizeof(text));
+	procfile_fini(&kept);
+	/* The name may have spaces in it, and ends at the last parenthesis. */
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && state[2] == 'R';
+}
+
+/* 1: it has stopped; 0: it sleeps, or takes too long; -1: it is gone. */
+static int await_stop(struct past_call_thread *t)
 {
 	uint64_t begun = clock_ns(CLOCK_MONOTONIC), past;
 
-	while ((past = clock_ns(CLOCK_MONOTONIC) - begun) < may_ns) {
+	while ((past = clock_ns(CLOCK_MONOTONIC) - begun) < MOST_NS) {
 		pid_t got = waitpid(t->tid, &t->status, __WALL | WNOHANG);
 
 		if (got == t->tid)
 			return WIFSTOPPED(t->status) ? 1 : -1;
 		if (got < 0 && errno != EINTR)
 			return -1;
+		if (past >= SOON_NS && !is_awake(t->tid))
+			break;
 		if (past >= t->awake_ns)
-			wait_for_stop(may_ns - past);
+			wait_for_stop(SOON_NS);
 	}
 	return 0;
 }
@@ -161,7 +179,7 @@ enum past_call past_call_begin(struct past_call_thread *t, struct left_threads *
 /* At a call's one end or the other. */
 static enum past_call await_call(struct past_call_thread *t, bool to_call, struct left_threads *left)
 {
-	int got = await_for(t, to_call ? REACH_NS : MAKE_NS);
+	int got = await_stop(t);
 
 	if (got < 0)
 		return gone(t, left);
