@@ -33,31 +33,35 @@ static bool opens_arguments(const char *begin, const char *at)
 	       !ends_with(begin, at, "operator");
 }
 
-/* What stands deeper in arguments of templates than that goes; a name whose brackets do not match stays. */
+/*
+ * What stands deeper in arguments of templates than that goes; a name whose brackets do not match stays.  Brackets that open no
+ * arguments, as in "main()::<lambda(int)>" and "<T as Trait>", go or stay with what is around them.
+ */
 static void fold_arguments(char *name, int deepest)
 {
 	char *out = strdup(name), *to = out;
-	/* Which brackets are of arguments: others may stand within. */
-	int depth = 0, others = 0;
+	/* of_arguments: bit i, of what the (i+1)-th open bracket is. */
+	uint64_t of_arguments = 0;
+	int depth = 0, open = 0;
 
 	for (const char *at = name; out && *at; at++) {
-		if (opens_arguments(name, at)) {
-			if (depth++ == deepest)
+		bool argument = opens_arguments(name, at);
+
+		if (argument ||
+		    (*at == '<' && !ends_with(name, at, "operator") && !ends_with(name, at, "operator<"))) {
+			if (open == 64)
+				break;
+			if (argument && depth++ == deepest)
 				*to++ = '<';
-		} else if (*at == '<' && depth == 0 && !ends_with(name, at, "operator") &&
-		           !ends_with(name, at, "operator<")) {
-			others++;
-		} else if (*at == '<' && depth > 0) {
-			depth++;
-		} else if (*at == '>' && depth > 0 && !ends_with(name, at, "-")) {
-			depth--;
-		} else if (*at == '>' && others > 0) {
-			others--;
+			of_arguments = (of_arguments & ~(1ULL << open)) | (uint64_t)argument << open;
+			open++;
+		} else if (*at == '>' && open > 0 && !ends_with(name, at, "-")) {
+			depth -= of_arguments >> --open & 1;
 		}
 		if (depth <= deepest)
 			*to++ = *at;
 	}
-	if (out && depth == 0) {
+	if (out && open == 0) {
 		*to = '\0';
 		strcpy(name, out);
 	}

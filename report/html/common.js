@@ -57,22 +57,26 @@ const base = path => path ? path.replace(/.*\//, "") : "";
 
 // ---- names ----
 
-// "a<b<c>>::f<d>" with what stands deeper in arguments of templates than that left out.  "operator<" and "->" open and close none.
+// "a<b<c>>::f<d>" with what stands deeper in arguments of templates than that left out.  "operator<" and "->" open and close none,
+// and brackets as in "main()::<lambda(int)>" and "<T as Trait>" go or stay with what is around them.
 function fold_arguments(name, deepest) {
+	const open = [];
 	let out = "", depth = 0;
 	for (let i = 0; i < name.length; i++) {
 		const c = name[i], before = name.slice(0, i);
-		if (c === "<" && /\w$/.test(before) && !/\boperator$/.test(before)) {
-			if (depth++ === deepest)
+		if (c === "<" && !/\boperator<?$/.test(before)) {
+			const argument = /[\w)]$/.test(before);
+			open.push(argument);
+			if (argument && depth++ === deepest)
 				out += "<\u2026>";
-		} else if (c === ">" && depth > 0 && !before.endsWith("-")) {
-			if (--depth === deepest)
+		} else if (c === ">" && open.length && !before.endsWith("-")) {
+			if (open.pop() && --depth === deepest)
 				continue;
 		}
 		if (depth <= deepest)
 			out += c;
 	}
-	return depth ? name : out;
+	return open.length ? name : out;
 }
 
 // "<a::b::T as c::Trait>::f" -> "<T as Trait>::f"

@@ -14,7 +14,10 @@
 
 #define MAP  "std::map<std::string, std::vector<int, std::allocator<int> >, std::less<void> >::find"
 #define ITER "<core::slice::iter::Iter<T> as core::iter::traits::iterator::Iterator>::next"
-#define EQ   "core::slice::cmp::<impl core::cmp::PartialEq<[U]> for [T]>::eq"
+#define FOLD                                                                           \
+	"fold<gnu::iterator<std::unique_ptr<Shape>*, std::vector<Shape> >, main(int, " \
+	"char**)::<lambda(const Shape&)> >"
+#define EQ "core::slice::cmp::<impl core::cmp::PartialEq<[U]> for [T]>::eq"
 
 static const char *cut(const char *name, size_t width)
 {
@@ -35,6 +38,12 @@ static void the_deepest_arguments_go_first(void **state)
 	assert_string_equal(cut(MAP, 60), "std::map<std::string, std::vector<>, std::less<> >::find");
 	assert_string_equal(cut(MAP, 30), "std::map<>::find");
 	assert_string_equal(cut(MAP, 12), "...::find");
+	/* Brackets of no arguments stay with what is around them. */
+	assert_string_equal(cut(FOLD, 75),
+	                    "fold<gnu::iterator<>, main(int, char**)::<lambda(const Shape&)> >");
+	assert_string_equal(cut(FOLD, 60), "fold<>");
+	assert_string_equal(cut("Vec<<Range<u64> as Iterator>::Item, A>::push", 41),
+	                    "Vec<<Range<> as Iterator>::Item, A>::push");
 	/* Operators open nothing. */
 	assert_string_equal(cut("a<std::pair<int, double> >::operator-> () and operator<< <char, x<y> >", 40),
 	                    "a<>::operator-> () and operator<< <>");
