@@ -516,12 +516,32 @@ int report_verdict(const struct profile *p)
 	return report_verdict_of(p, NULL);
 }
 
+size_t report_unreliable(const struct profile *p, const char *function, const struct profile_func **largest)
+{
+	double total = 0;
+	size_t n = 0;
+
+	*largest = NULL;
+	for (size_t i = 0; i < p->n_funcs; i++)
+		total += profile_weight(p, &p->funcs[i].count);
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *f = &p->funcs[i];
+
+		if (f->status != PROFILE_UNRELIABLE || !profile_matters(p, &f->count, total) ||
+		    (function && !report_matches(f, function)))
+			continue;
+		n++;
+		if (!*largest || profile_weight(p, &f->count) > profile_weight(p, &(*largest)->count))
+			*largest = f;
+	}
+	return n;
+}
+
 int report_verdict_of(const struct profile *p, const char *function)
 {
-	const struct profile_func *first = NULL;
-	double total = 0;
+	const struct profile_func *first;
 	char name[4096], why[300];
-	size_t n = 0;
+	size_t n;
 	int err;
 
 	err = judge_dropped(&p->meta);
@@ -535,18 +555,7 @@ int report_verdict_of(const struct profile *p, const char *function)
 		return err;
 	if (p->worst < PROFILE_UNRELIABLE)
 		return 0;
-	for (size_t i = 0; i < p->n_funcs; i++)
-		total += profile_weight(p, &p->funcs[i].count);
-	for (size_t i = 0; i < p->n_funcs; i++) {
-		const struct profile_func *f = &p->funcs[i];
-
-		if (f->status != PROFILE_UNRELIABLE || !profile_matters(p, &f->count, total) ||
-		    (function && !report_matches(f, function)))
-			continue;
-		n++;
-		if (!first || profile_weight(p, &f->count) > profile_weight(p, &first->count))
-			first = f;
-	}
+	n = report_unreliable(p, function, &first);
 	/* Shares of other work are no errors, whatever their functions are. */
 	if (*p->meta.truth_why && (!first || !p->meta.truth))
 		return sp_fail(SP_EDOUBT, "this profile is not to be trusted: %s", p->meta.truth_why);

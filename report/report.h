@@ -70,6 +70,8 @@ int report_print(const struct profile *p, const struct report_opts *o, const str
  * profile's `worst`), else 0.
  */
 int report_verdict(const struct profile *p);
+/* How many functions of at least 1% are unreliable, and the largest of them; function: of that name only, NULL = all. */
+size_t report_unreliable(const struct profile *p, const char *function, const struct profile_func **largest);
 /* Where only functions of one name are shown. */
 int report_verdict_of(const struct profile *p, const char *function);
 

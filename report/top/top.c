@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 #include "profiler/base/vec.h"
 #include "report/annotate.h"
 
@@ -493,6 +494,9 @@ int top_press(struct top *t, int key)
 
 int top_open(struct top *t, int width, int height)
 {
+	const struct profile_func *largest;
+	size_t n;
+
 	t->width = width;
 	t->height = height;
 	t->n_pages = 0;
@@ -502,10 +506,11 @@ int top_open(struct top *t, int width, int height)
 		return -SP_ENOMEM;
 	t->n_pages = 1;
 	scroll(t, current(t));
-	if (t->p->worst >= PROFILE_UNRELIABLE)
+	n = t->p->worst >= PROFILE_UNRELIABLE ? report_unreliable(t->p, NULL, &largest) : 0;
+	if (n)
 		snprintf(t->message, sizeof(t->message),
-		         "functions of at least 1%% are unreliable: w tells why, i what the numbers come "
-		         "from");
+		         "%zu function%s of at least 1%% %s unreliable: w tells why  ? keys  q back", n,
+		         sp_plural(n), n == 1 ? "is" : "are");
 	return 0;
 }
 
