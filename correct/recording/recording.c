@@ -21,55 +21,40 @@
 /* Modules of files that are not open yet; other values are indices. */
 enum { FILE_UNUSABLE = -1, FILE_NEW = -2 };
 
-static int spool_stdin(int *fd_out)
+/* A pipe can't be gone through twice: a file takes its place. */
+static int spool_stdin(void)
 {
 	FILE *f = tmpfile();
 	char buf[1 << 16];
 	ssize_t n;
-	int fd;
+	int err = 0;
 
 	if (!f)
 		return sp_fail_errno("temporary file for standard input (see TMPDIR)");
 	while ((n = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
 		if (fwrite(buf, 1, (size_t)n, f) != (size_t)n)
 			break;
-	if (n != 0 || fflush(f) != 0) {
-		int err = sp_fail_errno("standard input: could not be spooled to a temporary file");
-
-		fclose(f);
-		return err;
-	}
-	fd = dup(fileno(f));
+	if (n != 0 || fflush(f) != 0 || dup2(fileno(f), STDIN_FILENO) < 0)
+		err = sp_fail_errno("standard input: could not be spooled to a temporary file");
 	fclose(f);
-	if (fd < 0)
-		return sp_fail_errno("dup");
-	*fd_out = fd;
-	return 0;
+	return err;
 }
 
 int recording_open(const struct correct_opts *opts, struct recording **out)
 {
 	struct recording *r = mem_calloc(1, sizeof(*r));
-	char path[64];
+	struct stat st;
 	int err;
 
-	r->spool_fd = -1;
 	r->module_opts = opts->modules;
-	if (strcmp(opts->input, "-") == 0) {
-		err = spool_stdin(&r->spool_fd);
-		if (err < 0)
-			goto out;
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", r->spool_fd);
-		err = pd_open(path, &r->reader);
-	} else {
-		struct stat st;
-
+	err = strcmp(opts->input, "-") == 0 ? spool_stdin() : 0;
+	if (err == 0)
 		err = pd_open(opts->input, &r->reader);
-		if (err == 0 && stat(opts->input, &st) == 0)
-			r->module_opts.recorded = st.st_mtim;
-	}
+	if (err == 0 && strcmp(opts->input, "-") != 0 && stat(opts->input, &st) == 0)
+		r->module_opts.recorded = st.st_mtim;
 	if (err < 0)
 		goto out;
+	r->module_opts.os_release = pd_header(r->reader)->os_release;
 	r->wanted = opts->event;
 	chosen_set(r);
 	chosen_learn(r);
@@ -107,8 +92,6 @@ void recording_close(struct recording *r)
 	insn_decoder_free(r->decoder);
 	maps_free(r->maps);
 	pd_close(r->reader);
-	if (r->spool_fd >= 0)
-		close(r->spool_fd);
 	free(r);
 }
 

@@ -62,7 +62,6 @@ struct recording_file {
 struct recording {
 	struct pd_reader *reader;
 	struct maps *maps;
-	int spool_fd; /* -1 = the file itself is read */
 	struct module_options module_opts;
 
 	struct module **modules;

@@ -19,6 +19,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 int module_unusable(struct module *m, enum module_state state, const char *fmt, ...)
@@ -296,6 +297,21 @@ static void check_age(struct module *m)
 	        m->opened);
 }
 
+/* Nor is the vdso of another kernel the one that ran. */
+static void check_release(struct module *m)
+{
+	struct utsname here;
+
+	if (!m->opts.os_release || !*m->opts.os_release || uname(&here) < 0 ||
+	    strcmp(here.release, m->opts.os_release) == 0)
+		return;
+	free(m->why);
+	m->why = mem_printf(
+	        "%s: it may not be the code that ran: this kernel is %s, the recorded one %s, and the "
+	        "recording has no build id of it" MODULE_REMEDY,
+	        m->opened, here.release, m->opts.os_release);
+}
+
 static void check_build_id(struct module *m, const uint8_t *want, size_t want_bytes)
 {
 	const void *id = NULL;
@@ -306,7 +322,10 @@ static void check_build_id(struct module *m, const uint8_t *want, size_t want_by
 		m->build_id = to_hex(id, (size_t)n);
 	/* Recorders write zeros where they could not read one. */
 	if (!want_bytes || all_zero(want, want_bytes)) {
-		check_age(m);
+		if (is_pseudo(m->path))
+			check_release(m);
+		else
+			check_age(m);
 		return;
 	}
 	/* perf pads short ones with zeros up to 20 bytes. */
@@ -401,6 +420,7 @@ static void copy_options(struct module *m, const char *path, const struct module
 	m->opts.debug_dir = opts && opts->debug_dir ? mem_strdup(opts->debug_dir) : NULL;
 	m->opts.no_debuginfod = opts && opts->no_debuginfod;
 	m->opts.recorded = opts ? opts->recorded : (struct timespec){ 0 };
+	m->opts.os_release = opts ? opts->os_release : NULL;
 	m->opts.kernel_text = opts ? opts->kernel_text : 0;
 	m->opts.kernel_symbol = opts ? opts->kernel_symbol : NULL;
 }

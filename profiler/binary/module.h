@@ -31,6 +31,8 @@ struct module_options {
 	bool no_debuginfod;
 	/* When the recording ended: a file that was written later, and that no build id tells, may be another.  0 = not known. */
 	struct timespec recorded;
+	/* The release of the recorded kernel, whose vdso another one has not; NULL = not known.  Borrowed. */
+	const char *os_release;
 	/* Where the recorded kernel was: the address of that symbol; 0 and NULL = not known.  Borrowed. */
 	uint64_t kernel_text;
 	const char *kernel_symbol;

@@ -8,6 +8,9 @@
 /* The GNU build id of the running kernel: its size, 0 = none. */
 size_t pd_kernel_build_id(uint8_t id[PD_BUILD_ID_MAX]);
 
+/* The same of the code that this kernel puts in every process, "[vdso]". */
+size_t pd_vdso_build_id(uint8_t id[PD_BUILD_ID_MAX]);
+
 /* A file of that build id in $PERF_BUILDID_DIR, or ~/.debug: malloc'd; NULL where there is none, or no memory. */
 char *build_id_cache_find(const uint8_t *id, size_t n);
 

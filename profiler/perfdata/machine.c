@@ -2,6 +2,7 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -95,14 +96,10 @@ size_t pd_elf_build_id(const char *path, uint8_t id[PD_BUILD_ID_MAX])
 	return n > 0 ? (size_t)n : 0;
 }
 
-size_t pd_kernel_build_id(uint8_t id[PD_BUILD_ID_MAX])
+static size_t build_id_in_notes(const uint8_t *notes, size_t n, uint8_t id[PD_BUILD_ID_MAX])
 {
-	uint8_t notes[4096];
-	FILE *f = fopen("/sys/kernel/notes", "re");
-	size_t n = f ? fread(notes, 1, sizeof(notes), f) : 0, at = 0;
+	size_t at = 0;
 
-	if (f)
-		fclose(f);
 	while (n - at >= sizeof(GElf_Nhdr)) {
 		GElf_Nhdr h;
 		size_t name = at + sizeof(h), desc;
@@ -119,4 +116,35 @@ size_t pd_kernel_build_id(uint8_t id[PD_BUILD_ID_MAX])
 		}
 	}
 	return 0;
+}
+
+size_t pd_kernel_build_id(uint8_t id[PD_BUILD_ID_MAX])
+{
+	uint8_t notes[4096];
+	FILE *f = fopen("/sys/kernel/notes", "re");
+	size_t n = f ? fread(notes, 1, sizeof(notes), f) : 0;
+
+	if (f)
+		fclose(f);
+	return build_id_in_notes(notes, n, id);
+}
+
+size_t pd_vdso_build_id(uint8_t id[PD_BUILD_ID_MAX])
+{
+	const uint8_t *image =
+	        (const uint8_t *)getauxval(AT_SYSINFO_EHDR); /* NOLINT: the kernel gives a number */
+	size_t found = 0;
+	Elf64_Ehdr header;
+
+	if (!image || memcmp(image, ELFMAG, SELFMAG) != 0 || image[EI_CLASS] != ELFCLASS64)
+		return 0;
+	memcpy(&header, image, sizeof(header));
+	for (size_t i = 0; i < header.e_phnum && !found; i++) {
+		Elf64_Phdr part;
+
+		memcpy(&part, image + header.e_phoff + i * sizeof(part), sizeof(part));
+		if (part.p_type == PT_NOTE)
+			found = build_id_in_notes(image + part.p_offset, part.p_filesz, id);
+	}
+	return found;
 }

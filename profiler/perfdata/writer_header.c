@@ -83,6 +83,8 @@ static size_t build_id_of(const struct maps_file *f, uint8_t id[PD_BUILD_ID_MAX]
 	}
 	if (*kernel)
 		return pd_kernel_build_id(id);
+	if (!strcmp(f->path, "[vdso]"))
+		return pd_vdso_build_id(id);
 	return f->path[0] == '/' && f->path[1] != '/' ? pd_elf_build_id(f->path, id) : 0;
 }
 

@@ -91,6 +91,9 @@ else
 	echo "# no perf that can record cpu-clock here"
 fi
 
+check 'nothing on standard input' status 1 "$SKIDPROF" report -i - </dev/null
+check 'is said of it by its name' one_line 'standard input: is empty'
+
 # A large program of which a file tells no function, as a stripped one of Go's: samples fall into code that nothing leads to.
 # Where each piece of it begins was sought from the first address on, a thousand times over: more than a minute.
 {

@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "profiler/base/err.h"
 #include "profiler/binary/module.h"
+#include "profiler/perfdata/build_id_cache.h"
 
 /*
  * A program whose lines are known: `twice` is inlined into `middle` at line
@@ -494,6 +496,37 @@ static void the_vdso_is_read_from_this_process(void **state)
 	module_free(m);
 }
 
+/* Its age tells nothing, its build id and the kernel's release do. */
+static void the_vdso_of_another_kernel_is_doubted(void **state)
+{
+	static const uint8_t other[20] = { 1 };
+	struct module_options opts = { .no_debuginfod = true, .recorded = { .tv_sec = 1000000000 } };
+	uint8_t id[PD_BUILD_ID_MAX];
+	struct utsname here;
+	struct module *m;
+	size_t n = pd_vdso_build_id(id);
+
+	(void)state;
+	if (!n)
+		skip();
+	assert_int_equal(module_open("[vdso]", id, n, &opts, &m), 0);
+	assert_int_equal(module_state(m), MODULE_OK);
+	assert_string_equal(module_why(m), "");
+	module_free(m);
+	assert_int_equal(module_open("[vdso]", other, sizeof(other), &opts, &m), 0);
+	assert_int_equal(module_state(m), MODULE_MISMATCH);
+	module_free(m);
+	uname(&here);
+	opts.os_release = here.release;
+	assert_int_equal(module_open("[vdso]", NULL, 0, &opts, &m), 0);
+	assert_string_equal(module_why(m), "");
+	module_free(m);
+	opts.os_release = "0.1";
+	assert_int_equal(module_open("[vdso]", NULL, 0, &opts, &m), 0);
+	assert_non_null(strstr(module_why(m), "the recorded one 0.1"));
+	module_free(m);
+}
+
 /* Cut anywhere, a file is refused or used as far as it goes. */
 static void truncated_files_do_no_harm(void **state)
 {
@@ -558,6 +591,7 @@ int main(void)
 		        a_file_that_no_build_id_tells_is_doubted_where_it_is_younger_than_the_recording),
 		cmocka_unit_test(what_is_no_binary_gives_a_module_that_says_so),
 		cmocka_unit_test(the_vdso_is_read_from_this_process),
+		cmocka_unit_test(the_vdso_of_another_kernel_is_doubted),
 		cmocka_unit_test(truncated_files_do_no_harm),
 	};
 
