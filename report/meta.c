@@ -354,7 +354,7 @@ static void print_filter(const struct profile_meta *m, FILE *f)
 	if (!m->filter)
 		return;
 	safe(m->filter, words);
-	number_grouped((double)m->n_samples, n);
+	number_grouped((double)n_sampled(m), n);
 	number_grouped((double)m->n_all_samples, all);
 	fprintf(f, "# only %s: %s of %s samples\n", words, n, all);
 }
@@ -791,7 +791,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "timed", timed_json(m), &bad);
 	add(o, "instructions_relative", json_boolean(m->relative), &bad);
 	add(o, "filter", text_or_null(m->filter), &bad);
-	add(o, "all_samples", json_integer((json_int_t)m->n_all_samples), &bad);
+	add(o, "all_samples", json_integer((json_int_t)(m->filter ? m->n_all_samples : n_sampled(m))), &bad);
 	add(o, "instructions_per_cycle", json_number(m->pace > 0 && !m->pace_is_a_branch ? m->pace : NAN),
 	    &bad);
 	add(o, "instructions_per_branch", json_number(m->pace > 0 && m->pace_is_a_branch ? m->pace : NAN),

@@ -332,7 +332,7 @@ struct profile_meta {
 	double core_hz;         /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */
 	const char *filter;   /* the part of the recording that this is of; NULL = all of it */
-	uint64_t n_all_samples; /* of the whole recording */
+	uint64_t n_all_samples; /* of the whole recording, of which a part is shown; bursts and timed paths are none */
 	bool one_event;         /* an event was asked for, and is shown as sampled */
 	const char *truth;      /* where counts of instructions come from, NULL = this recording */
 	bool truth_rolled;      /* they are of physical functions only: reports show those */

@@ -23,7 +23,7 @@ struct counters {
 struct filter {
 	const struct filter_opts *o;
 	uint64_t first_ns, last_ns; /* of the recording; 0 = not known yet */
-	uint64_t n_kept;
+	uint64_t n_kept, n_samples;
 	struct pairs tasks;
 	VEC(struct counters) counters;
 };
@@ -166,7 +166,7 @@ void filter_free(struct filter *f)
 
 void filter_restart(struct filter *f)
 {
-	f->n_kept = 0;
+	f->n_kept = f->n_samples = 0;
 	if (f->counters.n)
 		memset(f->counters.v, 0, f->counters.n * sizeof(*f->counters.v));
 }
@@ -179,6 +179,11 @@ bool filter_has_core(const struct filter *f)
 uint64_t filter_n_kept(const struct filter *f)
 {
 	return f->n_kept;
+}
+
+uint64_t filter_n_samples(const struct filter *f)
+{
+	return f->n_samples;
 }
 
 double filter_ended_before(const struct filter *f)
@@ -282,6 +287,7 @@ void filter_take(struct filter *f, const struct recording *r, struct pd_record *
 
 	*kept = in_window(f, rec->time_ns) && is_of_part(f, r, rec, r->as_recorded);
 	f->n_kept += *kept;
+	f->n_samples += rec->event != r->burst_event && rec->event != r->path_event;
 	if (!rec->sample.n_values)
 		return;
 	task = pairs_must(&f->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));

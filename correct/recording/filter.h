@@ -47,6 +47,8 @@ void filter_free(struct filter *f);
 /* A pass begins. */
 void filter_restart(struct filter *f);
 uint64_t filter_n_kept(const struct filter *f);
+/* After a pass: how many samples the recording has, bursts and timed paths not among them. */
+uint64_t filter_n_samples(const struct filter *f);
 /* Of one kind of cores, on which threads are for a part of their time only. */
 bool filter_has_core(const struct filter *f);
 /* After a pass: the seconds that the recording lasts, where the window begins behind its end; else 0. */

@@ -224,7 +224,7 @@ static void fill_header(struct assembly *a)
 		        w->as_sampled && w->skid_source == SKID_PRECISE && w->rec->insn_precise == SEEN_THERE,
 		.n_skids = w->skid_source == SKID_MEASURED ? w->sums.n_skid : 0,
 		.n_samples = w->rec->filter ? filter_n_kept(w->rec->filter) : stats->n_samples,
-		.n_all_samples = stats->n_samples,
+		.n_all_samples = w->rec->filter ? filter_n_samples(w->rec->filter) : 0,
 		.one_event = w->opts->event,
 		.n_lost = stats->n_lost + stats->n_lost_samples,
 		.n_throttled = stats->n_throttle,

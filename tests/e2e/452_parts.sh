@@ -76,6 +76,8 @@ check 'as data' status 0 "$SKIDPROF" report -q -i p.data --raw --pid "$child" --
 check 'too' json 'd["meta"]["filter"] == "pid '"$child"'" and d["meta"]["samples"] < d["meta"]["all_samples"]'
 total() { python3 -c 'import json; print(next(e["total"] for e in json.load(open("out"))["meta"]["events"] if e["name"] == "instructions"))'; }
 check 'counted totals are the part'"'"'s' near "$(python3 -c "print(3e6 * $add)")" "$(total)"
+status 0 "$SKIDPROF" report -q -i p.data --raw --time 0%..100% --format json
+check 'of what is all of it no burst is a sample' json 'd["meta"]["bursts"] > 0 and d["meta"]["samples"] == d["meta"]["all_samples"]'
 # Two windows that meet make the whole.
 status 0 "$SKIDPROF" report -q -i p.data --raw --time 0%..40% --format json && first=$(total)
 status 0 "$SKIDPROF" report -q -i p.data --raw --time 40%..100% --format json && second=$(total)
