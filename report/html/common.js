@@ -103,8 +103,21 @@ function tail_name(name, letters) {
 	return name;
 }
 
-// Two lines at most; all of it when the pointer is on it.
-const fitted = (name, more, tail = "") => make("div", { class: "fit", title: name + tail + (more ? "\n" + more : "") }, short_name(name, tail.length) + tail);
+// What each name of a column is shown as: in short, and numbered, in the order of the names, where two would be shown alike.
+function labels(names, shorten) {
+	const label = new Map(), alike = new Map();
+	for (const name of [...new Set(names)].sort()) {
+		const short = shorten(name);
+		alike.set(short, [...(alike.get(short) ?? []), name]);
+	}
+	for (const [short, all] of alike)
+		all.forEach((name, i) => label.set(name, all.length > 1 ? `${short} #${i + 1}` : short));
+	return label;
+}
+
+// Two lines at most, of which none ends within the tail; all of it when the pointer is on it.
+const fitted = (name, label, more, tail = "") => make("div", { class: "fit", title: name + tail + (more ? "\n" + more : "") }, label,
+	...(tail ? [" ", make("span", { class: "tail" }, tail.trim())] : []));
 
 // ---- a table that sorts by a click and filters by a word ----
 
@@ -112,6 +125,8 @@ function table(all_columns, rows, options) {
 	// What no row has is no column.
 	const columns = all_columns.filter((c, i) => i === options.by || rows.some(r => c.text ? c.value(r) : known(c.value(r))));
 	const body = make("tbody");
+	const is_name = (c, r) => c.class && c.class(r) === "name text" && !c.show;
+	const label = new Map(columns.filter(c => rows.length && is_name(c, rows[0])).map(c => [c, labels(rows.map(r => c.value(r)), n => short_name(n))]));
 	let by = columns.indexOf(all_columns[options.by]), down = true, word = "";
 	// What is seen at once, and what is there for who scrolls: the rest of a table is made once the page is shown.
 	const first = 60, limit = 500;
@@ -119,7 +134,7 @@ function table(all_columns, rows, options) {
 	const row = r => make("tr", {}, ...columns.map(c => {
 		const cell = c.show ? c.show(c.value(r), r) : String(c.value(r) ?? "-");
 		const style = c.class ? c.class(r) : c.text ? "text" : null;
-		return make("td", { class: style }, style === "name text" && typeof cell === "string" ? fitted(cell) : cell);
+		return make("td", { class: style }, label.has(c) && label.get(c).has(c.value(r)) ? fitted(cell, label.get(c).get(c.value(r))) : cell);
 	}));
 
 	function fill() {

@@ -26,9 +26,18 @@ function find_inlined(lines, module, at) {
 function name_cell(name, row) {
 	const at = code_of.get(row.module + "\n" + name) ?? inlined_in.get(inlined_key(row.module, row.name, row.full_name && row.line))?.at;
 	const tail = row.inlined ? " (inlined)" : "";
-	return at === undefined ? fitted(name, "", tail)
-		: make("span", { class: "go", onclick: () => { select("code"); show_code(at); } }, fitted(name, "source and assembly", tail));
+	return at === undefined ? fitted(name, function_label.get(name), "", tail)
+		: make("span", { class: "go", onclick: () => { select("code"); show_code(at); } }, fitted(name, function_label.get(name), "source and assembly", tail));
 }
+
+const function_label = labels(data.functions.map(full_name), name => short_name(name, " (inlined)".length));
+
+// "f<...> (file.c:1)": beside the function that a row is of there is room for the end of a name, and its place.
+function short_region(name) {
+	const [, f, place] = /^(.*)( \([^()]*\).*)$/.exec(name) ?? [name, name, ""];
+	return tail_name(f, 24) + place;
+}
+const region_label = labels(data.functions.map(f => f.region || ""), short_region);
 
 // As other reports call it.
 const evidence = known_by => (known_by || "").split(",").map(w => ({ mix: "totals", path: "branches", trips: "bounds" }[w] || w)).join(", ");
@@ -54,7 +63,8 @@ function functions() {
 				show: (_, f) => range(f.region_share_lo, f.region_share_hi, percent) },
 			{ head: "CPI/region", value: f => f.cpi_relative,
 				show: (x, f) => x > (f.cpi_relative_hi - f.cpi_relative_lo) / 2 ? ratio(x) : "-" },
-			...(data.functions.some(f => f.region) ? [{ head: "region", text: true, value: f => f.region || "", class: () => "text small wrap" }] : [])]),
+			...(data.functions.some(f => f.region) ? [{ head: "region", text: true, value: f => f.region || "", class: () => "text small wrap",
+				show: name => make("span", { title: name }, region_label.get(name)) }] : [])]),
 		{ head: "module", text: true, value: f => f.module, class: () => "text small module", show: m => make("span", { title: m }, m) },
 		{ head: "evidence", text: true, value: f => evidence(f.known_by), class: () => "text small" },
 	];
