@@ -20,6 +20,7 @@
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/ratio.h"
 #include "correct/evidence/total.h"
+#include "correct/infer/cholesky.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/events.h"
@@ -88,12 +89,6 @@ static int kind_at(const struct mix *m, int event)
 		if (m->event[k] == event)
 			return (int)k;
 	return -1;
-}
-
-/* Instructions and cycles are what the others are held against. */
-static bool is_ratio(const struct mix *m, size_t k)
-{
-	return m->kind[k] != MIX_INSN && m->kind[k] != MIX_CYCLES;
 }
 
 static void find_kinds(struct mix *m)
@@ -224,16 +219,6 @@ static void follow_excursions(struct mix *m, struct task *t, int32_t scope)
 	}
 	t->last_scope = scope;
 	t->n_outside = 0;
-}
-
-/* Events of one kind in an execution of a block (eq. 6). */
-static double mix_of_block(const struct problem *p, const struct problem_block *b, int kind)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < b->n_insn; i++)
-		sum += mix_of_insn(kind, &p->insns[b->insn0 + i]);
-	return sum;
 }
 
 /* What a scope calls is soon back. */
@@ -497,12 +482,13 @@ static void find_ratios(struct mix *m)
 	free(m->ratios);
 	m->ratios = mem_calloc(m->n_kinds * n + 1, sizeof(*m->ratios));
 	for (size_t k = 0; k < m->n_kinds; k++) {
-		if (!is_ratio(m, k))
+		/* These are what the others are held against. */
+		if (m->kind[k] == MIX_INSN || m->kind[k] == MIX_CYCLES)
 			continue;
 		for (size_t s = 0; s < n; s++)
 			if (m->sums[s]->insn > 0)
-				ratios_of(m->sums[s]->ratios, (int)k, m->sums[s]->insn,
-				          m->in.problems[s]->total_insn, &m->ratios[k * n + s]);
+				ratios_of(m->sums[s]->ratios, (int)k, m->in.problems[s]->total_insn,
+				          &m->ratios[k * n + s]);
 	}
 }
 
@@ -545,19 +531,12 @@ static void fill_weights(const struct problem *p, int kind, double *w)
 		const struct problem_block *to = &p->blocks[p->edges[e].to],
 		                           *from = &p->blocks[p->edges[e].from];
 
-		w[e] += mix_of_block(p, to, kind);
+		for (uint32_t i = 0; i < to->n_insn; i++)
+			w[e] += mix_of_insn(kind, &p->insns[to->insn0 + i]);
 		if (from->n_insn)
 			w[e] += mix_of_edge(kind, &p->insns[from->insn0 + from->n_insn - 1],
 			                    (enum flow_edge_kind)p->edges[e].kind);
 	}
-}
-
-static bool all_zero(const double *w, size_t n)
-{
-	for (size_t e = 0; e < n; e++)
-		if (w[e] != 0)
-			return false;
-	return true;
 }
 
 /* What else a ratio may be wrong by. */
@@ -588,11 +567,30 @@ static void total_equation(const struct problem *p, struct equations *out)
 	eq->sd = model->exact * p->total_insn;
 }
 
+/* Ratios `events` of the first n of out's last equations, `own` their noise: what of it is scatter goes together. */
+static int tie_noise(const struct ratios *r, const int *events, const double *own, size_t n,
+                     struct equations *out)
+{
+	double *l = mem_calloc(n * n + 1, sizeof(*l));
+
+	ratios_correlate(r, events, n, l);
+	for (size_t a = 0; a < n; a++)
+		for (size_t b = 0; b < a; b++)
+			l[a * n + b] *= own[a] * own[b];
+	out->together = l;
+	out->first = out->n - n;
+	out->n_together = n;
+	return cholesky_factor(l, n) < 0 ? sp_fail(SP_EDOMAIN, "ratios: the noise could not be factored") : 0;
+}
+
 static int equations(void *state, size_t scope, const struct space *space, struct equations *out)
 {
 	struct mix *m = state;
 	const struct problem *p = m->in.problems[scope];
 	const struct scope_sums *r = m->sums[scope];
+	double scatter[EFFORT_EVENTS]; /* over all noise */
+	int events[EFFORT_EVENTS];
+	size_t n = 0;
 
 	total_equation(p, out);
 	(void)space;
@@ -606,7 +604,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 			continue;
 		eq = equations_add(out, p->n_edges);
 		fill_weights(p, m->kind[k], eq->w);
-		if (all_zero(eq->w, p->n_edges) && x.ratio < model->least) {
+		if (!equations_any(eq->w, 1, p->n_edges) && x.ratio < model->least) {
 			/* None in the region and none counted: nothing to learn. */
 			equations_drop(out);
 			continue;
@@ -618,8 +616,10 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 			eq->w[e] -= x.ratio * p->blocks[p->edges[e].to].n_insn;
 		eq->shown = x.ratio * p->total_insn;
 		eq->sd = ratio_noise(p, &x) * p->total_insn;
+		events[n] = (int)k;
+		scatter[n++] = x.se * p->total_insn / eq->sd;
 	}
-	return 0;
+	return tie_noise(r->ratios, events, scatter, n, out);
 }
 
 static void end(void *state)

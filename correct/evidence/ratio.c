@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
@@ -19,7 +20,6 @@ struct run {
 /* Of all intervals that counted an event. */
 struct event {
 	double n, insn, sum;
-	double insn_sq, by_sum, sum_sq; /* sums of squares and products of what single ones counted */
 };
 
 struct ratios {
@@ -72,55 +72,66 @@ void ratios_add(struct ratios *r, const struct ratio_interval *in, uint32_t *run
 		e->n++;
 		e->insn += in->insn;
 		e->sum += count;
-		e->insn_sq += in->insn * in->insn;
-		e->by_sum += in->insn * count;
-		e->sum_sq += count * count;
 	}
 }
 
+/* What a run counted of an event beside its ratio; NAN where it did not count it. */
+static double off(const struct ratios *r, const struct run *run, int event)
+{
+	const struct event *e = &r->events[event];
+
+	return run->counted >> event & 1 ? *sum_of(r, run, event) - e->sum / e->insn * run->insn : NAN;
+}
+
 /* Variance of the sum over all runs, by what each of them counted beside the ratio. */
-static double scatter(const struct ratios *r, int event, double ratio)
+static double scatter(const struct ratios *r, int event)
 {
 	double squares = 0, n = 0;
 
 	for (size_t i = 0; i < r->runs.n; i++) {
-		const struct run *run = &r->runs.v[i];
-		double off;
+		double x = off(r, &r->runs.v[i], event);
 
-		if (!(run->counted >> event & 1))
-			continue;
-		off = *sum_of(r, run, event) - ratio * run->insn;
-		squares += off * off;
-		n++;
+		squares += isnan(x) ? 0 : x * x;
+		n += !isnan(x);
 	}
 	return squares * n / fmax(n - 1, 1);
 }
 
-/* How far the ratios of single intervals are from the mean: the standard deviation. */
-static double differ(const struct event *e, double ratio)
-{
-	double squares = e->sum_sq - 2 * ratio * e->by_sum + ratio * ratio * e->insn_sq;
-
-	return e->insn_sq > 0 ? sqrt(fmax(squares, 0) / e->insn_sq) : 0;
-}
-
-void ratios_of(const struct ratios *r, int event, double inside_insn, double total_insn, struct ratio *out)
+void ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)
 {
 	const struct event *e = &r->events[event];
-	double ratio, part, outside;
+	double part;
 
 	if (e->n < model->hardly || !(e->insn > 0))
 		return;
-	ratio = e->sum / e->insn;
-	total_insn = fmax(total_insn, e->insn);
-	part = e->insn / total_insn;
-	outside = fmax(1 - inside_insn / total_insn, 0);
-	/*
-	 * The intervals in which the event was counted are a sample of all that ran, and what was not counted may differ by as much
-	 * again.  What each visit began and ended with may be the same code each time, and differ from the mean as intervals do.
-	 */
-	*out = (struct ratio){ .ratio = ratio,
-		               .se = hypot(sqrt(scatter(r, event, ratio) * (1 - part) * (2 - part)) / e->insn,
-		                           outside * differ(e, ratio)),
+	part = e->insn / fmax(total_insn, e->insn);
+	/* The intervals in which the event was counted are a sample of all that ran, and what was not counted may differ by as much again. */
+	*out = (struct ratio){ .ratio = e->sum / e->insn,
+		               .se = sqrt(scatter(r, event) * (1 - part) * (2 - part)) / e->insn,
 		               .counted_insn = e->insn };
+}
+
+void ratios_correlate(const struct ratios *r, const int *events, size_t n, double *out)
+{
+	double x[EFFORT_EVENTS], scale[EFFORT_EVENTS], n_runs[EFFORT_EVENTS] = { 0 },
+	                                               at_once[EFFORT_EVENTS] = { 0 };
+
+	memset(out, 0, n * n * sizeof(*out));
+	for (size_t i = 0; i < r->runs.n; i++)
+		for (size_t a = 0; a < n; a++) {
+			x[a] = off(r, &r->runs.v[i], events[a]);
+			if (isnan(x[a]))
+				continue;
+			n_runs[a]++;
+			at_once[a] = fmax(at_once[a], __builtin_popcountll(r->runs.v[i].counted));
+			for (size_t b = 0; b <= a; b++)
+				out[a * n + b] += isnan(x[b]) ? 0 : x[a] * x[b];
+		}
+	/* The scatter of n runs about the means of k events leaves k/n of their correlations to chance. */
+	for (size_t a = 0; a < n; a++)
+		scale[a] =
+		        out[a * n + a] > 0 ? sqrt(fmax(1 - at_once[a] / n_runs[a], 0) / out[a * n + a]) : 0;
+	for (size_t a = 0; a < n; a++)
+		for (size_t b = 0; b <= a; b++)
+			out[a * n + b] = a == b ? 1 : out[a * n + b] * scale[a] * scale[b];
 }

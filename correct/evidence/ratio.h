@@ -32,13 +32,18 @@ void ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_
 
 /*
  * Counts of an event per instruction, with the standard error.
- * inside_insn, total_insn: instructions of the scope's intervals, of any group, and of all of it.  counted_insn: those
- * of the intervals that counted the event.
+ * total_insn: instructions of the scope.  counted_insn: those of the intervals that counted the event.
  * *out stays as it is where these intervals are fewer than three.
  */
 struct ratio {
 	double ratio, se, counted_insn;
 };
-void ratios_of(const struct ratios *r, int event, double inside_insn, double total_insn, struct ratio *out);
+void ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out);
+
+/*
+ * What was counted at once errs together, by which code ran then: out[n][n] are the correlations of the errors of n events'
+ * ratios, in the lower triangle.  Of few runs they are shrunk towards none.
+ */
+void ratios_correlate(const struct ratios *r, const int *events, size_t n, double *out);
 
 #endif

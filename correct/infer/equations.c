@@ -36,4 +36,5 @@ void equations_fini(struct equations *eqs)
 	while (eqs->n)
 		equations_drop(eqs);
 	vec_fini(eqs);
+	free(eqs->together);
 }

@@ -22,6 +22,9 @@ struct equation {
 struct equations {
 	struct equation *v;
 	size_t n, cap;
+	/* The noise of equations [first, first + n_together) goes together: L [n_together][n_together], lower, of its correlations L L'.  Owned. */
+	size_t first, n_together;
+	double *together;
 };
 
 /*

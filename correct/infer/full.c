@@ -21,50 +21,32 @@
 #include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
-/* How many directions the first n equations settle: the rank of their rows, of what they tell to 10% or better. */
-static uint32_t settled(const struct posterior *post, size_t n, const double *t)
+/*
+ * How many directions the equations tell to 10% or better: as many as the eigenvalues of R'R, in units of t, above 10^2, which are the
+ * positive pivots of what is left of it less that (Sylvester's law of inertia).
+ */
+static uint32_t settled(const struct posterior *post, const double *t)
 {
-	size_t d = post->n_free, rank = 0;
-	double *rows = mem_calloc(n * d + 1, sizeof(*rows));
+	size_t d = post->n_free;
+	double *a = mem_calloc(d * d + 1, sizeof(*a));
+	uint32_t n = 0;
 
-	for (size_t i = 0; i < n; i++)
+	posterior_normal(post, a);
+	for (size_t i = 0; i < d; i++)
 		for (size_t k = 0; k < d; k++)
-			rows[i * d + k] = post->r[i * d + k] * fmax(fabs(t[k]), 1);
-	for (size_t pass = 0; pass < d; pass++) {
-		size_t best = n;
-		double best_norm = 10 * 10;
+			a[i * d + k] =
+			        a[i * d + k] * fmax(fabs(t[i]), 1) * fmax(fabs(t[k]), 1) - (i == k) * 10 * 10;
+	for (size_t i = 0; i < d; i++) {
+		n += a[i * d + i] > 0;
+		for (size_t row = i + 1; row < d; row++) {
+			double factor = a[row * d + i] / a[i * d + i];
 
-		for (size_t i = rank; i < n; i++) {
-			double norm = 0;
-
-			for (size_t k = 0; k < d; k++)
-				norm += rows[i * d + k] * rows[i * d + k];
-			if (norm > best_norm) {
-				best_norm = norm;
-				best = i;
-			}
+			for (size_t k = i + 1; factor != 0 && k < d; k++)
+				a[row * d + k] -= factor * a[i * d + k];
 		}
-		if (best == n)
-			break;
-		for (size_t k = 0; k < d; k++) {
-			double swap = rows[rank * d + k];
-
-			rows[rank * d + k] = rows[best * d + k] / sqrt(best_norm);
-			if (best != rank)
-				rows[best * d + k] = swap;
-		}
-		for (size_t i = rank + 1; i < n; i++) {
-			double dot = 0;
-
-			for (size_t k = 0; k < d; k++)
-				dot += rows[i * d + k] * rows[rank * d + k];
-			for (size_t k = 0; k < d; k++)
-				rows[i * d + k] -= dot * rows[rank * d + k];
-		}
-		rank++;
 	}
-	free(rows);
-	return (uint32_t)rank;
+	free(a);
+	return n;
 }
 
 /*
@@ -128,8 +110,9 @@ static void take_equations(struct full *fu, const struct equations *eqs)
 {
 	while (fu->n_exact < eqs->n && !(eqs->v[fu->n_exact].kind & PROFILE_BY_PATH))
 		fu->n_exact++;
+	fu->eqs = *eqs;
+	fu->eqs.v = mem_malloc((eqs->n + 1) * sizeof(*eqs->v));
 	memcpy(fu->eqs.v, eqs->v, eqs->n * sizeof(*eqs->v));
-	fu->eqs.n = eqs->n;
 }
 
 static void full_init(struct full *fu, const struct problem *p, const struct space *space,
@@ -142,7 +125,6 @@ static void full_init(struct full *fu, const struct problem *p, const struct spa
 		             .space = space,
 		             .t = mem_calloc(d + 1, sizeof(double)),
 		             .hessian = mem_calloc(d * d + 1, sizeof(double)) };
-	vec_room(&fu->eqs, eqs->n + 1);
 	take_equations(fu, eqs);
 	for (size_t e = 0; e < p->n_edges; e++)
 		insn += interior[e] * p->blocks[p->edges[e].to].n_insn;
@@ -184,17 +166,21 @@ static void raise_noise(struct full *fu, size_t first, size_t end, double factor
 /* The largest residual of an exact equation, in instructions; *worst: which one. */
 static double worst_miss(const struct full *fu, size_t *worst)
 {
-	double most = 0;
+	double *flow = mem_calloc(fu->p->n_edges + 1, sizeof(*flow)), most = 0;
 
 	*worst = 0;
+	space_flow(fu->space, fu->t, flow);
 	for (size_t i = 0; i < fu->n_exact; i++) {
-		double miss = fabs(posterior_miss(fu->post, i, fu->t)) * fu->eqs.v[i].sd;
+		double miss = -fu->eqs.v[i].value;
 
-		if (miss > most) {
-			most = miss;
+		for (size_t e = 0; e < fu->p->n_edges; e++)
+			miss += fu->eqs.v[i].w[e] * flow[e];
+		if (fabs(miss) > most) {
+			most = fabs(miss);
 			*worst = i;
 		}
 	}
+	free(flow);
 	return most;
 }
 
@@ -288,7 +274,7 @@ static double crossval_factor(struct full *fu)
 	double squares;
 
 	/* Beside branch stacks stack_spread() tells. */
-	if (fu->eqs.n > fu->n_exact || settled(fu->post, fu->n_exact, fu->t) >= fu->space->n_free)
+	if (fu->eqs.n > fu->n_exact || settled(fu->post, fu->t) >= fu->space->n_free)
 		return 1;
 	if (fu->n_exact < 2)
 		return sqrt(model->missed);
@@ -354,7 +340,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 		goto out;
 	spread = crossval_factor(&fu);
 	out->n_free = (uint32_t)space->n_free;
-	out->n_rank = settled(fu.post, fu.post->n_rows, fu.t);
+	out->n_rank = settled(fu.post, fu.t);
 	err = evidence_of(fu.post, &fu.eqs, fu.hessian, &out->evidence);
 	if (err == 0)
 		err = draw(&fu, seed, out);

@@ -156,6 +156,20 @@ static void alloc_all(struct posterior *post, const struct problem *p)
 	post->costs = mem_calloc(p->n_blocks + 1, sizeof(*post->costs));
 }
 
+/* Rows of d, in units of their noise: inverse(L) of those whose noise goes together has independent noise. */
+static void part_noise(const struct equations *eqs, size_t d, double *rows)
+{
+	for (size_t i = 0; i < eqs->n_together; i++) {
+		const double *l = eqs->together + i * eqs->n_together;
+
+		for (size_t k = 0; k < d; k++) {
+			for (size_t j = 0; j < i; j++)
+				rows[i * d + k] -= l[j] * rows[j * d + k];
+			rows[i * d + k] /= l[i];
+		}
+	}
+}
+
 void posterior_equate(struct posterior *post, const struct equations *eqs)
 {
 	size_t d = post->n_free;
@@ -169,6 +183,8 @@ void posterior_equate(struct posterior *post, const struct equations *eqs)
 				r[i * d + post->z.col[k]] += eq->w[e] / eq->sd * post->z.x[k];
 		value[i] = eq->value / eq->sd;
 	}
+	part_noise(eqs, d, r + eqs->first * d);
+	part_noise(eqs, 1, value + eqs->first);
 	free(post->r);
 	free(post->r_value);
 	post->r = r;

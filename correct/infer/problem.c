@@ -12,6 +12,7 @@
 
 #include "correct/flow/scc.h"
 #include "profiler/base/mem.h"
+#include "profiler/base/order.h"
 #include "profiler/binary/insn.h"
 
 #define NONE UINT32_MAX
@@ -19,20 +20,10 @@
 /* The place of a number in n structures in its order, `size` bytes each, where it is at `offset`; -1 if in none. */
 static long find_number(const void *v, size_t n, size_t size, size_t offset, uint32_t wanted)
 {
-	size_t lo = 0, hi = n;
+	const char *first = (const char *)v + offset;
+	size_t i = sorted_count(n, k, *(const uint32_t *)(const void *)(first + k * size) < wanted);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		uint32_t at = *(const uint32_t *)(const void *)((const char *)v + mid * size + offset);
-
-		if (at == wanted)
-			return (long)mid;
-		if (at < wanted)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return -1;
+	return i < n && *(const uint32_t *)(const void *)(first + i * size) == wanted ? (long)i : -1;
 }
 
 static int32_t local_block(const struct flow_region *r, uint32_t graph_block)
@@ -203,21 +194,6 @@ long problem_edge_at(const struct problem *p, uint32_t graph_edge)
 {
 	return find_number(p->edges, p->n_edges, sizeof(*p->edges), offsetof(struct problem_edge, graph_edge),
 	                   graph_edge);
-}
-
-uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn)
-{
-	size_t lo = 0, hi = p->n_blocks;
-
-	while (lo + 1 < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->blocks[mid].insn0 <= insn)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return (uint32_t)lo;
 }
 
 void solution_init(struct solution *s, const struct problem *p, size_t n_draws)

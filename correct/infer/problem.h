@@ -98,8 +98,6 @@ void problem_free(struct problem *p);
 long problem_block_at(const struct problem *p, uint32_t graph_block);
 /* The same of a graph's edge: the problem's are in the graph's order, too.  O(log E). */
 long problem_edge_at(const struct problem *p, uint32_t graph_edge);
-/* The block that an instruction of the problem lies in.  O(log B). */
-uint32_t problem_block_of_insn(const struct problem *p, uint32_t insn);
 
 /* Allocate a solution's arrays for n_draws draws; free what it owns (not s itself). */
 void solution_init(struct solution *s, const struct problem *p, size_t n_draws);

@@ -432,9 +432,9 @@ static void each_stay_is_a_run(void **state)
 	assert_true(not_counted > 0.1 && not_counted < 0.5);
 	eqs = answer(b);
 	assert_float_equal(named(&eqs, "cond-branches")->shown, 0.2 * b->f.p->total_insn, 1e-6);
-	/* eq. 6's noise: of the mean of four over what was counted, of what was not, which differs as intervals do, and of the code outside. */
+	/* eq. 6's noise: of the mean of four over what was counted, for what was not, and of the code outside. */
 	assert_float_equal(named(&eqs, "cond-branches")->sd / b->f.p->total_insn,
-	                   hypot(hypot(se * sqrt(not_counted + not_counted * not_counted), 0.1 * not_counted),
+	                   hypot(se * sqrt(not_counted + not_counted * not_counted),
 	                         0.5 * 0.2 * b->f.p->unseen_share),
 	                   0.01 * se);
 	equations_fini(&eqs);

@@ -402,6 +402,39 @@ static void many_idle_flows_do_not_hold_totals_off(void **state)
 	fixture_fini(&f);
 }
 
+/*
+ * Two equations miss by 2 and 1 in units of their noise, of which 0.6 goes together: of the second 0.6 * 2 was to be, and what
+ * it misses by beside that has a noise of sqrt(1 - 0.6^2) = 0.8.  The third stands apart.
+ */
+static void noise_that_goes_together_is_parted(void **state)
+{
+	struct insn insns[19];
+	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 }, t[2] = { 0 };
+	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
+	struct equations eqs = { 0 };
+	struct posterior *post = NULL;
+	struct space *s = NULL;
+
+	(void)state;
+	p.total_insn = 1e7;
+	p.total_cyc = 5e6;
+	s = space_new(&p, NULL);
+	add(&eqs, &p, 30, 10);
+	add(&eqs, &p, 40, 20);
+	add(&eqs, &p, 5, 5);
+	eqs.first = 1;
+	eqs.n_together = 2;
+	eqs.together = fixture_array(4, sizeof(double));
+	memcpy(eqs.together, (double[]){ 1, 0, 0.6, 0.8 }, 4 * sizeof(double));
+	post = posterior_new(&p, s, &eqs);
+	assert_float_equal(posterior_miss(post, 0, t), -3, 1e-12);
+	assert_float_equal(posterior_miss(post, 1, t), -2, 1e-12);
+	assert_float_equal(posterior_miss(post, 2, t), -(1 - 0.6 * 2) / 0.8, 1e-12);
+	posterior_free(post);
+	equations_fini(&eqs);
+	space_free(s);
+}
+
 /* With the total alone one flow stays free: draws must spread over much of its range. */
 static void what_nothing_settles_has_a_wide_interval(void **state)
 {
@@ -604,6 +637,7 @@ int main(void)
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
 		cmocka_unit_test(misses_of_stacks_spread_draws_less_where_totals_are_many),
 		cmocka_unit_test(many_idle_flows_do_not_hold_totals_off),
+		cmocka_unit_test(noise_that_goes_together_is_parted),
 		cmocka_unit_test(what_nothing_settles_has_a_wide_interval),
 		cmocka_unit_test(the_same_seed_gives_the_same_bits),
 		cmocka_unit_test(events_count_the_instructions_they_name),
