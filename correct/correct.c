@@ -6,21 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/divide/apart.h"
 #include "correct/divide/phase_scopes.h"
 #include "correct/divide/regions.h"
 #include "correct/divide/stages.h"
-#include "correct/divide/trim.h"
-#include "correct/divide/young.h"
 #include "correct/evidence/evidence.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/entry.h"
 #include "correct/recording/mux_slots.h"
 #include "correct/solve/budget.h"
-#include "correct/solve/pace.h"
 #include "correct/solve/solve.h"
-#include "correct/solve/timed_pace.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -392,7 +387,7 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	return err;
 }
 
-void correct_end(struct work *w)
+static void drop_regions(struct work *w)
 {
 	for (size_t r = 0; w->regions && r < w->regions->n; r++) {
 		if (w->problems)
@@ -400,6 +395,17 @@ void correct_end(struct work *w)
 		if (w->solutions)
 			solution_fini(&w->solutions[r]);
 	}
+	free(w->problems);
+	free(w->solutions);
+	flow_regions_free(w->regions);
+	w->problems = NULL;
+	w->solutions = NULL;
+	w->regions = NULL;
+}
+
+void correct_end(struct work *w)
+{
+	drop_regions(w);
 	for (size_t s = 0; s < w->scopes.n; s++) {
 		if (w->scope_problems)
 			problem_free(w->scope_problems[s]);
@@ -411,14 +417,45 @@ void correct_end(struct work *w)
 	free(w->scope_problems);
 	free(w->scope_solutions);
 	scopes_fini(&w->scopes);
-	free(w->problems);
-	free(w->solutions);
 	free(w->equations);
-	flow_regions_free(w->regions);
 	flow_ran_fini(&w->ran);
 	flow_free(w->graph);
 	sums_fini(&w->sums);
 	recording_close(w->rec);
+}
+
+/*
+ * What samples of a precise distribution are wrong by beside chance: regions where a period that stays keeps step with a loop.  Without
+ * such a one none is kept.
+ */
+static int doubt_steps(struct work *w)
+{
+	const struct perf_event_attr *attr =
+	        w->rec->insn_event < 0 ? NULL : &pd_event(w->rec->reader, (size_t)w->rec->insn_event)->attr;
+	size_t n_doubted = 0;
+	int err;
+
+	if (w->skid_source != SKID_PRECISE || !attr || attr->precise_ip != 3 || attr->freq)
+		return 0;
+	w->effort.most = budget_blocks(w->opts->budget_s * ran_part);
+	err = regions_build(w);
+	if (err < 0)
+		return err;
+	build_problems(w);
+	for (size_t r = 0; r < w->regions->n; r++) {
+		const struct flow_region *region = &w->regions->v[r];
+
+		solution_doubt(&w->solutions[r], REASON_OF(precise));
+		/* Where code jumps to may be within what is taken for a block. */
+		if (region->unknown_weight > reason_limit_unknown_target * region->weight ||
+		    !solve_keeps_step(w->problems[r]))
+			continue;
+		solution_doubt(&w->solutions[r], REASON_OF(in_step));
+		n_doubted++;
+	}
+	if (!n_doubted)
+		drop_regions(w);
+	return 0;
 }
 
 int correct_run(const struct correct_opts *opts, struct work *w)
@@ -461,6 +498,7 @@ int correct_run(const struct correct_opts *opts, struct work *w)
 			solve_doubt_behind_calls(w);
 		}
 	} else if (err == 0) {
+		err = doubt_steps(w);
 		timed_pace_set(w, NULL);
 	}
 	evidence_end(ev);

@@ -523,7 +523,7 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 	print_hidden(m, f);
 	print_ended(m, f);
 	print_cores(m, f);
-	if (m->as_sampled)
+	if (m->as_sampled && m->chance_samples > 0)
 		fputs("# precise samples are where they were caused: counts are as sampled, and intervals "
 		      "are those of "
 		      "chance; branch records (-b) would tell ways and calls\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/divide/apart.h"
+#include "correct/divide/regions.h"
 
 #include <stdlib.h>
 

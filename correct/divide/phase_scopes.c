@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "correct/divide/phases.h"
-#include "correct/divide/trim.h"
+#include "correct/divide/regions.h"
 #include "correct/flow/ran.h"
 #include "correct/model/model.h"
 #include "correct/recording/branches.h"

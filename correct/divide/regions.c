@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/divide/regions.h"
 
-#include "correct/divide/apart.h"
-
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/divide/trim.h"
+#include "correct/divide/regions.h"
 
 #include "correct/flow/ran.h"
 #include "correct/model/effort.h"

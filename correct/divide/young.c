@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/divide/young.h"
+#include "correct/divide/stages.h"
 
 #include <math.h>
 #include <stdlib.h>

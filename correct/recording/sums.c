@@ -11,7 +11,6 @@
 #include "correct/model/model.h"
 #include "correct/recording/branches.h"
 #include "correct/recording/ended.h"
-#include "correct/recording/throttled.h"
 #include "correct/skid/dist.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"

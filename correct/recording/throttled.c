@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/recording/throttled.h"
+#include "correct/recording/ended.h"
 
 #include <gsl/gsl_sort.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "correct/infer/space.h"
-#include "correct/solve/cold.h"
 #include "profiler/base/mem.h"
 
 /* Some dozens of products of matrices of all free flows (moments.h), and draws of all blocks. */

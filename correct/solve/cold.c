@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/solve/cold.h"
+#include "correct/solve/solve.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/solve/pace.h"
+#include "correct/solve/solve.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <float.h>
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -118,4 +119,28 @@ bool solve_is_shadowed(const struct problem *p, const struct solution *sol)
 	         "%.2g from the flow",
 	         sqrt(spread), raw_off / p->total_insn, apart / p->total_insn);
 	return raw_off * raw_off > apart * apart / 2;
+}
+
+bool solve_keeps_step(const struct problem *p)
+{
+	double least = 1;
+
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const struct problem_block *block = &p->blocks[b];
+		/* Two that the processor fuses may be seen as one, at either: so much of the block's samples may be at an instruction. */
+		const double most = fmin(3. / block->n_insn, 1);
+		double all = 0;
+
+		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++)
+			all += round(p->seen_insn[i] / p->insn_per_sample);
+		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn && most < 1; i++) {
+			double n = round(p->seen_insn[i] / p->insn_per_sample);
+
+			if (n > most * all)
+				least = fmin(least, gsl_cdf_binomial_Q((unsigned)n - 1, most, (unsigned)all));
+		}
+	}
+	sp_debug("precise samples: at one instruction of a block there are so many with a chance of %.2g",
+	         least);
+	return least * (double)p->n_insns < reason_limit_in_step;
 }

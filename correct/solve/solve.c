@@ -15,7 +15,6 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/solve/budget.h"
-#include "correct/solve/cold.h"
 #include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"

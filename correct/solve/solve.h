@@ -47,6 +47,12 @@ void solve_doubt_behind_calls(struct work *w);
  */
 bool solve_is_shadowed(const struct problem *p, const struct solution *sol);
 
+/*
+ * Does the period of precise samples of instructions keep step with a loop, so that they come at the same places of it again and again?
+ * Instructions of a block run equally often: one has more of the block's samples than chance leaves it, in one of a million regions.
+ */
+bool solve_keeps_step(const struct problem *p);
+
 /* Doubt what is of several programs, which only share a library: true then. */
 bool solve_doubt_programs(const struct work *w, const struct problem *p, struct solution *sol);
 
@@ -61,5 +67,33 @@ void combine_scopes(struct work *w);
  * a verdict of weak; without branch records nothing happens.
  */
 int average_unsolved(struct work *w);
+
+/*
+ * Where no instructions were counted: instructions a cycle of the whole program, of all scopes that know their own (eq. 10), lent
+ * to those that don't.  Raw counts are time times that.  Nothing is set where no scope knows.
+ */
+void pace_set(struct work *w);
+
+/*
+ * Instructions by timed paths (eq. 10), where a clock is all that was sampled.  Sets w->timed.  Where that tells a rate and bursts tell
+ * shares, each scope that two paths or more mostly ran in gets its instructions (total_insn, total_sd, insn_per_sample), and its pace
+ * by these, in instructions an event of the clock: they are no shares then.  ev: where there are scopes; else it may be NULL.
+ */
+void timed_pace_set(struct work *w, struct evidence *ev);
+
+/*
+ * A scope may be all code that its loops could reach: hundreds of ways of which only samples and branch records tell which ran.
+ * Blocks without any of many samples, and on no record, are left out.
+ *
+ * ran        the scope is of what branch records say ran, and stays whole
+ * on_record  by blocks of the graph; NULL: nothing is
+ * usable     out, [E]: the edges that may carry flow
+ * f          out, [E]: a flow to begin at
+ * n_free_out out: free flows that are left out
+ *
+ * Returns 0, -SP_EDOMAIN when no edge can carry flow.
+ */
+int cold_cut(const struct problem *p, bool ran, const uint8_t *on_record, bool *usable, double *f,
+             uint32_t *n_free_out);
 
 #endif

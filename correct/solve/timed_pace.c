@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "correct/solve/timed_pace.h"
+#include "correct/evidence/evidence.h"
+#include "correct/solve/solve.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

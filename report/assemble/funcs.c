@@ -146,7 +146,7 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		*why = doubts_why(&unread);
 		return reason_status_unread;
 	}
-	if (p->meta.as_sampled && all > 0) {
+	if (p->meta.as_sampled && all > 0 && unreliable.all <= reason_limit_in_unreliable * all) {
 		*evidence |= PROFILE_BY_PRECISE;
 		*why = reason_text_precise;
 		return reason_status_precise;

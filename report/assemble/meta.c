@@ -191,7 +191,8 @@ static void fill_chance(struct profile_meta *m, const struct work *w)
 {
 	const struct event_sum *sum = m->as_sampled ? &w->sums.events[w->rec->insn_event] : NULL;
 
-	if (!sum)
+	/* Where some come in step with a loop, what it has too many of others have too few of. */
+	if (!sum || w->regions)
 		return;
 	m->chance_samples = (double)sum->n_samples;
 	m->chance_insn = sum->period_sum;

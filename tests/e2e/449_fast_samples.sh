@@ -113,4 +113,24 @@ for how in '-e cycles,instructions --no-branches' '-e cycles,instructions --no-b
 	check 'the truth is in the intervals' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["truth"] > 1e5 and f["lo"] is not None)'
 	check 'nothing that is wrong is fixed' json 'all(f["status"] != "fixed" or abs(f["fixed_err"]) < 0.05 for f in d["functions"] if f["truth"] > 1e5)'
 done
+
+# Of precise samples the counts are as sampled: nothing corrects them, and it is said.  Of a period with a common divisor, too.
+precise()
+{
+	check "precise, $1: they are recorded" status 0 "$SKIDPROF" record --pmu sim -q --plain --no-branches --bursts 0 --core skylake -c "$1" \
+		-e cycles,instructions:uppp -o precise.data --truth precise.truth ./alternate
+	"$SKIDPROF" compare -i precise.data --truth precise.truth --format json >out 2>err
+}
+for most in 10000 5000; do
+	precise $((laps * (most / laps)))
+	check 'counts are far off' json 'd["eps_raw"] > 0.3'
+	check 'nothing but that is said' json 'all(f["status"] == "unreliable" for f in d["functions"] if f["raw"] > 0.05 * d["total_truth"])'
+	check 'and no interval is that of chance' json 'all(f["lo"] is None for f in d["functions"])'
+	check 'the report has exit status 3' status 3 "$SKIDPROF" report -i precise.data
+	check 'and tells the remedy' grep -q 'the period keeps step with it: record with another one, a prime' err
+	check 'its first lines promise nothing' sh -c '! grep -q "counts are as sampled" out'
+done
+precise 5003
+check 'a prime: they are right' json 'd["eps_raw"] < 0.03 and all(f["status"] == "raw" for f in d["functions"] if f["raw"])'
+check 'the truth is in the intervals' json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["truth"] > 1e5)'
 finish

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/solve/cold.h"
+#include "correct/solve/solve.h"
 #include "profiler/base/err.h"
 
 /* Blocks 0 and 1 are a loop; each other is a way of its own from the one to the other, five instructions long. */

@@ -108,6 +108,31 @@ static void a_shadow_is_seen_by_blocks_that_run_equally_often(void **state)
 	assert_false(is_shadowed((const double[]){ 1000, 1000, 1900, 2100 }, 95));
 }
 
+/* A block of ten instructions and one of three, whose samples are seen[]. */
+static bool keeps_step(const double seen[13])
+{
+	struct problem_block blocks[] = { { .insn0 = 0, .n_insn = 10 }, { .insn0 = 10, .n_insn = 3 } };
+	double insn[13];
+	struct problem p = {
+		.blocks = blocks, .n_blocks = 2, .seen_insn = insn, .n_insns = 13, .insn_per_sample = 1000
+	};
+
+	for (size_t i = 0; i < 13; i++)
+		insn[i] = 1000 * seen[i];
+	return solve_keeps_step(&p);
+}
+
+/* Three tenths may be at one of ten: 14 in 14 have a chance of 4.8e-8, which is 6e-7 of thirteen, 13 in 13 one of 1.6e-7: 2.1e-6. */
+static void instructions_of_a_block_with_all_its_samples_tell_of_a_step(void **state)
+{
+	(void)state;
+	assert_true(keeps_step((const double[]){ 0, 0, 0, 14, 0, 0, 0, 0, 0, 0, 5, 5, 5 }));
+	assert_false(keeps_step((const double[]){ 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 5, 5, 5 }));
+	/* In every third place of a lap; pairs that are seen as one. */
+	assert_true(keeps_step((const double[]){ 0, 400, 0, 0, 400, 0, 0, 150, 0, 0, 0, 0, 0 }));
+	assert_false(keeps_step((const double[]){ 2e4, 0, 1e4, 2e4, 0, 1e4, 1e4, 1e4, 0, 2e4, 3e4, 0, 0 }));
+}
+
 static void doubt(double fitted, double sd, struct solution *sol)
 {
 	struct profile_equation eq = { "stores", 115800, fitted, sd };
@@ -365,6 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_without_a_solution_may_have_run_what_it_has_not_seen),
 		cmocka_unit_test(a_shadow_is_seen_by_blocks_that_run_equally_often),
+		cmocka_unit_test(instructions_of_a_block_with_all_its_samples_tell_of_a_step),
 		cmocka_unit_test(draws_that_meet_the_totals_are_taken),
 		cmocka_unit_test(draws_that_leave_a_total_are_refused),
 		cmocka_unit_test(a_small_miss_of_a_very_exact_total_is_let_pass),

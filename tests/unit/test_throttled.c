@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "correct/recording/throttled.h"
+#include "correct/recording/ended.h"
 
 enum { THREAD = 7, STREAM = 41, US = 1000 };
 

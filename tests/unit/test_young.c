@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "correct/divide/young.h"
+#include "correct/divide/stages.h"
 
 enum { N_THREADS = 20, N_SAMPLES = 100 };
 
