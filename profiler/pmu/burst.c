@@ -439,6 +439,20 @@ static void pass_call(struct burst_tools *tools, pid_t pid, struct way *w, struc
 }
 
 /*
+ * One that has gone past as many calls as it may is whole, and ends somewhere behind the last of them: who reads one that ends
+ * at a call takes it to show nothing behind, and all would end there.
+ */
+static void end_among_last(struct burst *b, uint32_t n_before, uint32_t random)
+{
+	uint32_t n_last = b->n - n_before;
+
+	if (b->n < 2)
+		return;
+	b->n -= n_last > 1 ? 1 + random % (n_last - 1) : 1;
+	b->end = BURST_WHOLE;
+}
+
+/*
  * On past system calls, for as many branches as are wanted.  A burst that ended at the first of them would show little of
  * what runs between two that lie close together.
  */
@@ -460,6 +474,34 @@ static void go_past_calls(struct burst_tools *tools, pid_t pid, const struct bur
 		w->passed_ns += difference(after.own_ran, before.own_ran) +
 		                difference(after.replayer_ran, before.replayer_ran);
 	}
+	if (w->stopped && b->n_calls == limits->n_calls && b->end == BURST_CUT &&
+	    b->replay_end == RP_END_SYSCALL)
+		end_among_last(b, w->n_before, limits->n_left_out);
+}
+
+/*
+ * A thread that makes many calls stops at the end of one, most often: a burst from there would show what follows calls more
+ * often than it runs.  So it begins some branches later, where nothing of its stack is known.
+ */
+static void leave_out(struct burst *b, uint32_t n)
+{
+	n = n < b->n ? n : b->n;
+	if (!n)
+		return;
+	b->start_ip = b->branches[n - 1].to_ip;
+	b->n -= n;
+	memmove(b->branches, b->branches + n, b->n * sizeof(b->branches[0]));
+	b->n_regs = b->n_stack_bytes = 0;
+}
+
+static struct burst_limits with_left_out(const struct burst_limits *limits)
+{
+	struct burst_limits more = *limits;
+
+	more.n_branches += limits->n_left_out;
+	if (more.n_branches > BURST_MAX_BRANCHES)
+		more.n_branches = BURST_MAX_BRANCHES;
+	return more;
 }
 
 void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct burst_limits *limits,
@@ -468,8 +510,9 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	int status = 0;
 	struct use use[3];
 	uint64_t asked_ns;
-	bool ours = false, alone = false;
+	bool ours = false, alone = false, behind_call = false;
 	struct user_regs_struct regs;
+	struct burst_limits wanted = *limits;
 	struct time_path path = { .timed.fd = -1 };
 	struct way way = { .thread.tid = tid, .stopped = true };
 
@@ -521,7 +564,10 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	} else {
 		out->start_ip = STOPPED_IP(&regs);
 		take_stack(tid, &regs, out);
-		if (!replay_on(tools, pid, limits, &way, out)) {
+		behind_call = stopped_behind_call(tid, &regs);
+		if (behind_call)
+			wanted = with_left_out(limits);
+		if (!replay_on(tools, pid, &wanted, &way, out)) {
 			go_to_cpu(tools, out->cpu);
 			if (stopped_takes_traps(tid))
 				out->end = (uint8_t)walk(tools->decoder, limits, stop, out, &status, &ours);
@@ -532,7 +578,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	use[2] = out->replayed ? look_at_work(tools) : look_at_use(tools, tid, alone);
 	way.thread.status = status;
 	way.thread.awake_ns = out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS;
-	go_past_calls(tools, pid, limits, stop, &way, out);
+	go_past_calls(tools, pid, &wanted, stop, &way, out);
 	if (way.stopped && !stopped_let_go(tid, way.thread.status, ours || out->n_calls))
 		past_call_bury(&tools->left, tid);
 	if (limits->timed_insns) {
@@ -541,6 +587,8 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	} else {
 		check_way(tools, pid, &way, out);
 	}
+	if (behind_call && out->replayed)
+		leave_out(out, limits->n_left_out);
 	out->held_ns = held_ns(out, asked_ns, use) + way.passed_ns;
 	measure_core(tools, out);
 	if (tools->replayer)

@@ -36,6 +36,8 @@ uint64_t burst_regs_mask(void);
 struct burst_limits {
 	uint32_t n_branches; /* enough; at most BURST_MAX_BRANCHES */
 	uint32_t n_calls;    /* system calls to go past, where it is replayed */
+	uint32_t
+	        n_left_out; /* branches at its beginning to leave out, where that is the end of a system call */
 	/* Where it must be stepped. */
 	uint32_t n_stepped;
 	uint32_t n_steps;

@@ -436,25 +436,26 @@ static int write_burst(struct bursts *b, const struct burst *burst)
 {
 	struct pd_branch stack[BURST_MAX_BRANCHES];
 	const size_t room = RECORD_BYTES - burst->n * sizeof(struct perf_branch_entry);
-	struct pd_record rec = { .type = PERF_RECORD_SAMPLE,
-		                 .event = (int)b->event,
-		                 .pid = b->asked_pid,
-		                 .tid = (uint32_t)burst->tid,
-		                 .cpu = burst->cpu,
-		                 .time_ns = clock_ns(CLOCK_MONOTONIC),
-		                 .sample = { .ip = burst->start_ip,
-		                             .addr = (uint64_t)burst->core_hz,
-		                             .period = 1,
-		                             .id = session_id(b->session, b->event),
-		                             .branches = stack,
-		                             .n_branches = burst->n,
-		                             .regs_user = burst->regs,
-		                             .n_regs_user = burst->n_regs,
-		                             .regs_abi = PERF_SAMPLE_REGS_ABI_64,
-		                             .stack_user = burst->stack,
-		                             .stack_user_bytes = burst->n_stack_bytes < room
-		                                                         ? burst->n_stack_bytes
-		                                                         : room & ~(size_t)7 } };
+	struct pd_record rec = {
+		.type = PERF_RECORD_SAMPLE,
+		.event = (int)b->event,
+		.pid = b->asked_pid,
+		.tid = (uint32_t)burst->tid,
+		.cpu = burst->cpu,
+		.time_ns = clock_ns(CLOCK_MONOTONIC),
+		.sample = { .ip = burst->start_ip,
+		            .addr = (uint64_t)burst->core_hz,
+		            .period = 1,
+		            .id = session_id(b->session, b->event),
+		            .branches = stack,
+		            .n_branches = burst->n,
+		            .regs_user = burst->regs,
+		            .n_regs_user = burst->n_regs,
+		            .regs_abi = burst->n_regs ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_NONE,
+		            .stack_user = burst->stack,
+		            .stack_user_bytes =
+		                    burst->n_stack_bytes < room ? burst->n_stack_bytes : room & ~(size_t)7 }
+	};
 
 	/* Newest first, as perf has it. */
 	for (uint32_t i = 0; i < burst->n; i++)
@@ -600,6 +601,7 @@ static int on_tick(void *arg)
 	}
 	if (held_ns < limits.held_ns)
 		limits.held_ns = held_ns;
+	limits.n_left_out = (uint32_t)gsl_rng_uniform_int(b->rng, limits.n_branches / 2 + 1);
 	return ask(b, b->pid, b->tid, &limits);
 }
 

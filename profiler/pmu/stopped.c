@@ -26,6 +26,8 @@ int stopped_regs(pid_t tid, struct user_regs_struct *out)
 
 #define RESULT(regs) ((regs)->rax)
 
+static const uint8_t call[] = { 0x0f, 0x05 };
+
 bool stopped_in_call(pid_t tid, const struct user_regs_struct *regs)
 {
 	(void)tid;
@@ -46,6 +48,8 @@ static void make_again(pid_t tid, const struct user_regs_struct *regs)
 #else
 
 #define RESULT(regs) ((regs)->regs[0])
+
+static const uint8_t call[] = { 0x01, 0x00, 0x00, 0xd4 };
 
 #ifndef NT_ARM_SYSTEM_CALL
 #define NT_ARM_SYSTEM_CALL 0x404
@@ -68,6 +72,16 @@ static void make_again(pid_t tid, const struct user_regs_struct *regs)
 }
 
 #endif
+
+bool stopped_behind_call(pid_t tid, const struct user_regs_struct *regs)
+{
+	uint8_t before[sizeof(call)];
+	struct iovec mine = { before, sizeof(before) },
+	             theirs = { (void *)(uintptr_t)(STOPPED_IP(regs) - sizeof(call)), sizeof(before) };
+
+	return process_vm_readv(tid, &mine, 1, &theirs, 1, 0) == (ssize_t)sizeof(before) &&
+	       memcmp(before, call, sizeof(call)) == 0;
+}
 
 static int64_t error_of(const struct user_regs_struct *regs)
 {

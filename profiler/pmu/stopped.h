@@ -20,7 +20,10 @@ int stopped_regs(pid_t tid, struct user_regs_struct *out);
 /* Has it stopped in a system call, or just behind one? */
 bool stopped_in_call(pid_t tid, const struct user_regs_struct *regs);
 
-/* Of one that has: is the call over?  Else the stop came between, and it is to be made again. */
+/* Has it made a call just now?  An interrupt that came in the kernel is taken at the first instruction behind. */
+bool stopped_behind_call(pid_t tid, const struct user_regs_struct *regs);
+
+/* Of one that has stopped in a call: is it over?  Else the stop came between, and it is to be made again. */
 bool stopped_call_is_over(const struct user_regs_struct *regs);
 
 /*

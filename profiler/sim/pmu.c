@@ -206,8 +206,11 @@ void sim_pmu_cut_burst(struct sim_pmu *p, uint64_t now_cyc)
 
 void sim_pmu_pass_call(struct sim_pmu *p, uint64_t now_cyc)
 {
-	if (p->burst.open && p->burst.n_calls++ == SIM_BURST_CALLS)
-		end_burst(p, now_cyc);
+	if (!p->burst.open || p->burst.n_calls++ < SIM_BURST_CALLS)
+		return;
+	/* Whole, but for the branch that leads to this call. */
+	p->burst.n -= p->burst.n > 1;
+	end_burst(p, now_cyc);
 }
 
 static bool is_due(const struct sim_pmu *p, uint64_t now)
