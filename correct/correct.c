@@ -307,11 +307,8 @@ static void show_sample(void *arg, const struct recording *r, const struct pd_re
 	size_t number = show->i++;
 	int32_t scope = scope_of(w, number, b);
 
-	long counters =
-	        pairs_must(&show->counters, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
-
 	s.thread = (uint32_t)task;
-	s.counters = (uint32_t)counters;
+	s.counters = (uint32_t)recording_counters(r, rec, &show->counters);
 	mux_slots_sample(show->slots, r, rec, s.thread, scope);
 	if (scope >= 0) {
 		struct problem *p = w->scope_problems[scope];

@@ -14,16 +14,6 @@ struct evidence {
 	void *state[N_KINDS];
 };
 
-bool sample_value(const struct pd_sample *s, int event, uint64_t *value)
-{
-	for (size_t i = 0; i < s->n_values; i++)
-		if (event >= 0 && s->values[i].event == event) {
-			*value = s->values[i].value;
-			return true;
-		}
-	return false;
-}
-
 static int copy_input(const struct evidence_input *in, void **state)
 {
 	struct evidence_input *own = mem_malloc(sizeof(*own));

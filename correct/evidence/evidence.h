@@ -24,9 +24,6 @@ struct sample_seen {
 	        counters; /* the same for (tid, group, CPU): whose values go on from one sample to the next */
 };
 
-/* The value of an event (-1 = none) in a sample's group read; false where it was not read. */
-bool sample_value(const struct pd_sample *s, int event, uint64_t *value);
-
 /* What every kind of evidence may look at; borrowed, and alive as long as the evidence. */
 struct evidence_input {
 	const struct recording *rec;

@@ -283,15 +283,15 @@ void filter_take(struct filter *f, const struct recording *r, struct pd_record *
                  bool *kept)
 {
 	struct counters *c;
-	long task;
+	size_t task;
 
 	*kept = in_window(f, rec->time_ns) && is_of_part(f, r, rec, r->as_recorded);
 	f->n_kept += *kept;
 	f->n_samples += rec->event != r->burst_event && rec->event != r->path_event;
 	if (!rec->sample.n_values)
 		return;
-	task = pairs_must(&f->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
-	if ((size_t)task == f->counters.n)
+	task = recording_counters(r, rec, &f->tasks);
+	if (task == f->counters.n)
 		vec_add(&f->counters, (struct counters){ 0 });
 	c = &f->counters.v[task];
 	for (size_t i = 0; i < rec->sample.n_values; i++) {

@@ -84,8 +84,8 @@ void recording_close(struct recording *r)
 	free(r->scale);
 	rests_free(r->rests);
 	vec_fini(&r->values);
-	vec_fini(&r->insn_last);
-	pairs_fini(&r->insn_tasks);
+	vec_fini(&r->told);
+	pairs_fini(&r->told_by);
 	filter_free(r->filter);
 	timed_paths_fini(&r->paths);
 	free(r->kernel_symbol);
@@ -294,23 +294,61 @@ static int check_part(const struct recording *r)
 	               "'skidprof report --threads' lists what there is");
 }
 
+bool sample_value(const struct pd_sample *s, int event, uint64_t *value)
+{
+	for (size_t i = 0; i < s->n_values; i++)
+		if (event >= 0 && s->values[i].event == event) {
+			*value = s->values[i].value;
+			return true;
+		}
+	return false;
+}
+
+static uint64_t counters_of(const struct pd_record *rec)
+{
+	return rec->sample.n_values ? rec->sample.values[0].id : 0;
+}
+
+/* What samples of its event and counters stood for before it, in periods or in instructions. */
+static uint64_t *told_before(struct recording *r, const struct pd_record *rec)
+{
+	uint64_t tid = r->insn_counted || recording_is_of_tasks(r) ? rec->tid : 0;
+	size_t k = pairs_must(&r->told_by, (uint64_t)r->as_recorded << 32 | tid, counters_of(rec));
+
+	if (k == r->told.n)
+		vec_add(&r->told, 0);
+	return &r->told.v[k];
+}
+
+/* Counters run over again while an interrupt is on its way: its sample stands for all of that, and not for samples that are lost. */
+static void take_periods(struct recording *r, struct pd_record *rec)
+{
+	const struct perf_event_attr *attr = &pd_event(r->reader, (size_t)r->as_recorded)->attr;
+	uint64_t n, *told;
+
+	if (r->insn_counted || pd_stats(r->reader)->n_lost || attr->freq || !attr->sample_period ||
+	    !sample_value(&rec->sample, rec->event, &n))
+		return;
+	told = told_before(r, rec);
+	n /= attr->sample_period;
+	/* The file begins, or they began anew. */
+	if (n <= *told || !*told)
+		*told = n ? n - 1 : 0;
+	rec->sample.period = (n - *told) * attr->sample_period;
+	*told = n;
+}
+
 /* The instructions since the last sample of the same counters, as a sample of their own. */
 static void show_counted(struct recording *r, const struct pd_record *cycles, struct place place,
                          recording_fn *fn, void *arg)
 {
 	struct pd_record rec = *cycles;
-	uint64_t counters = recording_counters(cycles), value = 0, *last;
-	long task;
+	uint64_t value, *last;
 
-	if (!r->insn_counted || cycles->event != r->cyc_event)
+	if (!r->insn_counted || cycles->event != r->cyc_event ||
+	    !sample_value(&cycles->sample, r->insn_event, &value))
 		return;
-	for (size_t i = 0; i < cycles->sample.n_values; i++)
-		if (cycles->sample.values[i].event == r->insn_event)
-			value = cycles->sample.values[i].value;
-	task = pairs_must(&r->insn_tasks, (uint64_t)cycles->pid << 32 | cycles->tid, counters);
-	if ((size_t)task == r->insn_last.n)
-		vec_add(&r->insn_last, 0);
-	last = &r->insn_last.v[task];
+	last = told_before(r, cycles);
 	rec.event = r->as_recorded = r->insn_event;
 	/* Values that go back have begun anew. */
 	rec.sample.period = value >= *last ? value - *last : value;
@@ -351,8 +389,8 @@ static int restart(struct recording *r)
 	r->lost_insn = 0;
 	if (r->filter)
 		filter_restart(r->filter);
-	if (r->insn_last.n)
-		memset(r->insn_last.v, 0, r->insn_last.n * sizeof(*r->insn_last.v));
+	if (r->told.n)
+		memset(r->told.v, 0, r->told.n * sizeof(*r->told.v));
 	return maps_new(&r->maps);
 }
 
@@ -442,6 +480,7 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 			continue;
 		set_now(r, rec.time_ns);
 		unite_events(r, &rec);
+		take_periods(r, &rec);
 		take_part(r, &rec, &kept);
 		if (!kept)
 			continue;
@@ -464,9 +503,20 @@ int recording_each(struct recording *r, const char *what, recording_fn *fn, void
 	return recording_each_noting(r, what, fn, NULL, arg);
 }
 
-uint64_t recording_counters(const struct pd_record *rec)
+bool recording_is_of_tasks(const struct recording *r)
 {
-	return rec->sample.n_values ? rec->sample.values[0].id : 0;
+	for (size_t i = 0; i < pd_n_events(r->reader); i++) {
+		const struct perf_event_attr *attr = &pd_event(r->reader, i)->attr;
+
+		if (attr->inherit || attr->enable_on_exec)
+			return true;
+	}
+	return false;
+}
+
+size_t recording_counters(const struct recording *r, const struct pd_record *rec, struct pairs *known)
+{
+	return pairs_must(known, (uint64_t)r->group << 32 | rec->tid, counters_of(rec));
 }
 
 static enum insn_isa isa_of(const struct recording *r)

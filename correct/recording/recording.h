@@ -103,8 +103,8 @@ struct recording {
 	 * perf takes it.
 	 */
 	bool insn_counted;
-	struct pairs insn_tasks;
-	VEC(uint64_t) insn_last; /* by insn_tasks */
+	struct pairs told_by;
+	VEC(uint64_t) told; /* by told_by: told_before() */
 	enum recording_precision insn_precise, cyc_precise;
 	bool cyc_is_even;  /* that event comes evenly in time, as cycles do: another clock's */
 	bool cyc_is_other; /* neither was sampled: cyc_event is the first event that was, whatever it counts */
@@ -168,12 +168,17 @@ size_t recording_pmu_length(const struct pd_event *e);
 /* How a sample's event counts: its weight in events (its period). */
 double recording_weight(const struct recording *r, const struct pd_record *rec);
 
+/* The value of an event (-1 = none) in a sample's group read; false where it was not read. */
+bool sample_value(const struct pd_sample *s, int event, uint64_t *value);
+
+/* Are its counters tasks', and not processors'?  perf record -a inherits nothing, and waits for no program. */
+bool recording_is_of_tasks(const struct recording *r);
+
 /*
- * The counters that a sample's values belong to: a number for pairs_number, beside its
- * task.  Values are those of one task, and with inherited events of one CPU as well, so
- * only samples of the same counters can be compared.  0 = it carries none.
+ * The number of a sample's counters among those that are known.  Its values are of one task, and with inherited events of one CPU
+ * as well: only samples of the same counters can be compared.
  */
-uint64_t recording_counters(const struct pd_record *rec);
+size_t recording_counters(const struct recording *r, const struct pd_record *rec, struct pairs *known);
 
 /* A sample's registers and its copy of the user's stack, borrowed; isa ISA_NONE where they are none that we know. */
 struct unwind_sample recording_stack(const struct recording *r, const struct pd_record *rec);

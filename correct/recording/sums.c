@@ -88,16 +88,6 @@ static void add_branches(struct collect *c, const struct recording *r, const str
 	branch_sums_add(&c->branches, r, rec);
 }
 
-static bool read_value(const struct pd_sample *s, int event, uint64_t *value)
-{
-	for (size_t i = 0; i < s->n_values; i++)
-		if (s->values[i].event == event) {
-			*value = s->values[i].value;
-			return true;
-		}
-	return false;
-}
-
 /*
  * With a fixed period the count past the last multiple of it is the skid of this very sample.  A sample of another
  * event at the same count of cycles is of the same interrupt; it may come before or after.
@@ -111,7 +101,7 @@ static void add_skid(struct collect *c, const struct recording *r, const struct 
 
 	/* Counts beside a precise sample are read when the interrupt comes, long after the instruction that is named. */
 	if (r->cyc_event < 0 || r->cyc_event >= EFFORT_EVENTS || r->cyc_is_other || r->cyc_precise ||
-	    !read_value(&rec->sample, r->cyc_event, &cyc))
+	    !sample_value(&rec->sample, r->cyc_event, &cyc))
 		return;
 	attr = &pd_event(r->reader, (size_t)r->cyc_event)->attr;
 	last = &c->last.v[task];
@@ -151,16 +141,6 @@ static double middle(double *v, size_t n)
 static bool is_part(const struct recording *r, const struct pd_sample *s, int event)
 {
 	return s->time_running_ns && s->time_running_ns < s->time_enabled_ns && !r->events[event].several;
-}
-
-/* Whose counts a sample's values go on from; a row of c->last. */
-static size_t task_of(struct collect *c, const struct recording *r, const struct pd_record *rec)
-{
-	size_t task = pairs_must(&c->tasks, (uint64_t)r->group << 32 | rec->tid, recording_counters(rec));
-
-	if (task == c->last.n)
-		vec_add(&c->last, (struct last_values){ 0 });
-	return task;
 }
 
 static void add_values(struct collect *c, const struct recording *r, const struct pd_record *rec, size_t task)
@@ -203,8 +183,10 @@ static void add_sample(void *arg, const struct recording *r, const struct pd_rec
 	add_place(c, r, rec, place);
 	add_burst(c, r, rec);
 	if (rec->sample.n_values) {
-		size_t task = task_of(c, r, rec);
+		size_t task = recording_counters(r, rec, &c->tasks);
 
+		if (task == c->last.n)
+			vec_add(&c->last, (struct last_values){ 0 });
 		add_skid(c, r, rec, task);
 		add_values(c, r, rec, task);
 	}
@@ -228,14 +210,6 @@ static void note_stopped(void *arg, int event, const struct pd_record *rec)
 		throttled_exit(c->throttled, rec->tid, rec->time_ns);
 	if (on || rec->type == PERF_RECORD_UNTHROTTLE)
 		throttled_record(c->throttled, rec->tid, event, rec->throttle.stream_id, on, rec->time_ns);
-}
-
-/* eq. 5, of those past 2%. */
-static double stopped_share(const struct collect *c, size_t event)
-{
-	double share = throttled_share(c->throttled, (int)event);
-
-	return share > model->little ? share : 0;
 }
 
 /*
@@ -266,7 +240,8 @@ static void find_scale(struct recording *r, struct collect *c)
 	const struct pd_stats *stats = pd_stats(r->reader);
 	double lost = stats->n_samples
 	                      ? (double)(stats->n_lost + stats->n_lost_samples) / (double)stats->n_samples
-	                      : 0;
+	                      : 0,
+	       insn, cyc;
 	bool any = false;
 
 	throttled_settle(c->throttled);
@@ -280,7 +255,8 @@ static void find_scale(struct recording *r, struct collect *c)
 		any |= c->events[i].rested > 0;
 		c->events[i].multiplexed |= c->events[i].rested > 0;
 		/* Where others had samples meanwhile, a counter that was stopped has rested, too. */
-		c->events[i].throttled = stopped_share(c, i);
+		c->events[i].throttled = throttled_share(c->throttled, (int)i);
+		c->events[i].throttled *= c->events[i].throttled > model->little;
 		c->events[i].rested = c->events[i].rested > c->events[i].throttled ? c->events[i].rested : 0;
 		if (c->events[i].rested > 0)
 			c->events[i].untold = rests_untold(c->rests, (int)i);
@@ -293,17 +269,15 @@ static void find_scale(struct recording *r, struct collect *c)
 	}
 	if (!any)
 		doubt_counters(r, c);
+	insn = r->insn_event >= 0 ? r->scale[r->insn_event] : 1;
+	cyc = r->cyc_event >= 0 ? r->scale[r->cyc_event] : 1;
 	for (size_t i = 0; i < c->sums.n; i++) {
-		struct place_sum *s = &c->sums.v[i];
-
-		s->insn *= r->insn_event >= 0 ? r->scale[r->insn_event] : 1;
-		s->cyc *= r->cyc_event >= 0 ? r->scale[r->cyc_event] : 1;
+		c->sums.v[i].insn *= insn;
+		c->sums.v[i].cyc *= cyc;
 	}
 	for (size_t i = 0; i < c->by_task.rows.n; i++) {
-		struct task_sum *t = &c->by_task.rows.v[i];
-
-		t->insn *= r->insn_event >= 0 ? r->scale[r->insn_event] : 1;
-		t->cyc *= r->cyc_event >= 0 ? r->scale[r->cyc_event] : 1;
+		c->by_task.rows.v[i].insn *= insn;
+		c->by_task.rows.v[i].cyc *= cyc;
 	}
 	r->n_scale = c->n_events;
 	r->insn_stopped = r->insn_event >= 0 ? c->events[r->insn_event].throttled : 0;
@@ -343,25 +317,13 @@ static void find_unsampled(const struct recording *r, struct collect *c)
 	}
 }
 
-/* Whose counters are tasks', and not processors': perf record -a inherits nothing, and waits for no program. */
-static bool is_of_tasks(const struct recording *r)
-{
-	for (size_t i = 0; i < pd_n_events(r->reader); i++) {
-		const struct perf_event_attr *attr = &pd_event(r->reader, i)->attr;
-
-		if (attr->inherit || attr->enable_on_exec)
-			return true;
-	}
-	return false;
-}
-
 /* Past 2%. */
 static void find_ended(const struct recording *r, const struct collect *c)
 {
 	int sampled = sampled_event(r), shown = r->insn_event >= 0 ? r->insn_event : r->cyc_event;
 	double n, share;
 
-	if (sampled < 0 || !c->events[sampled].n_samples || !is_of_tasks(r) ||
+	if (sampled < 0 || !c->events[sampled].n_samples || !recording_is_of_tasks(r) ||
 	    (r->insn_event < 0 && !r->cyc_is_even))
 		return;
 	n = (double)c->events[sampled].n_samples;

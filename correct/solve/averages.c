@@ -47,13 +47,10 @@ static void show(void *arg, const struct recording *rec, const struct pd_record 
 {
 	struct showing *s = arg;
 	struct sample_seen seen = { .rec = rec, .record = record, .scope = -1 };
-	long counters = pairs_must(&s->counters, (uint64_t)rec->group << 32 | record->tid,
-	                           recording_counters(record)),
-	     task = pairs_must(&s->tasks, record->pid, record->tid);
 
 	(void)place;
-	seen.thread = (uint32_t)task;
-	seen.counters = (uint32_t)counters;
+	seen.thread = (uint32_t)pairs_must(&s->tasks, record->pid, record->tid);
+	seen.counters = (uint32_t)recording_counters(rec, record, &s->counters);
 	whole_sample(s->whole, &seen);
 }
 

@@ -104,6 +104,51 @@ static void instructions_counted_beside_cycles_are_shown_as_samples(void **state
 	unlink(path);
 }
 
+/*
+ * A period is 1000.  Thread 1: one by its first sample, two more by its second and one by its third; an exec begins anew; then
+ * samples were lost, for which none stands.  Thread 2 counts for itself.
+ */
+static void a_late_interrupt_is_a_sample_of_all_that_its_counter_ran_over(void **state)
+{
+	static const uint64_t counted[] = { 1200, 2100, 3900, 4500, 1300, 4300, 9100, 13100 },
+	                      told[] = { 1, 1, 2, 1, 1, 3, 1, 1 };
+	static const uint32_t tids[] = { 1, 2, 1, 1, 1, 1, 1, 1 };
+	char path[] = "/tmp/test_recording.XXXXXX", *words[] = { (char *)"test" };
+	struct pd_writer_event events[2];
+	struct pd_writer_info info = { .argc = 1, .argv = words, .events = events, .n_events = 2 };
+	struct correct_opts opts = CORRECT_OPTS_DEFAULT;
+	struct recording *r = NULL;
+	struct pd_writer *w = NULL;
+	int fd = mkstemp(path);
+
+	(void)state;
+	close(fd);
+	unlink(path);
+	leader_sampling(events);
+	events[0].attr.enable_on_exec = 1;
+	events[1].attr.sample_period = 1000;
+	assert_int_equal(pd_writer_open(path, &info, &w), 0);
+	for (size_t i = 0; i < 8; i++) {
+		if (i == 6)
+			assert_int_equal(pd_write_lost(w, 10, 4, ++now_ns), 0);
+		write_sample(w, tids[i], counted[i], 7);
+	}
+	assert_int_equal(pd_writer_close(w), 0);
+	opts.input = path;
+	assert_int_equal(recording_open(&opts, &r), 0);
+	assert_false(r->insn_counted);
+	for (int pass = 0; pass < 2; pass++) {
+		struct seen seen = { .n = 0 };
+
+		assert_true(recording_each(r, "test", keep, &seen) >= 0);
+		assert_int_equal(seen.n, 8);
+		for (size_t i = 0; i < 8; i++)
+			assert_int_equal(seen.period[i], 1000 * told[i]);
+	}
+	recording_close(r);
+	unlink(path);
+}
+
 /* Two groups of one kind each with instructions and cycles: the second's are the first's. */
 static void events_that_count_the_same_are_one(void **state)
 {
@@ -176,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instructions_counted_beside_cycles_are_shown_as_samples),
+		cmocka_unit_test(a_late_interrupt_is_a_sample_of_all_that_its_counter_ran_over),
 		cmocka_unit_test(events_that_count_the_same_are_one),
 		cmocka_unit_test(samples_after_a_system_call_are_where_it_was_made),
 	};
