@@ -229,7 +229,7 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 	double total = total_of(p, o);
 	size_t n = 0, n_match = 0;
 	bool known = inclusive_source(p) != INCLUSIVE_NONE,
-	     apart = inlined_listed(p) && !p->meta.truth_rolled;
+	     apart = inclusive_source(p) == INCLUSIVE_STACKS && inlined_listed(p) && !p->meta.truth_rolled;
 
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
@@ -439,10 +439,54 @@ static void note_cut_stacks(const struct profile *p, FILE *f)
 	        100 * cut, why);
 }
 
+/* Counts of functions of this share are to be known so well. */
+static const double least_share = 0.05, close = 0.02;
+
+/* Do samples so many times as often come faster than interrupts do? */
+static bool too_often(const struct profile *p, double times)
+{
+	const struct profile_event *cyc = p->meta.cyc_event < 0 ? NULL : &p->meta.events[p->meta.cyc_event];
+
+	return cyc &&
+	       cyc->total * p->meta.cyc_per_event < times * p->meta.skid_median_cyc * (double)cyc->n_samples;
+}
+
+/* Two digits of it. */
+static const char *roughly(double x, char out[NUMBER_MAX])
+{
+	double unit = pow(10, fmax(floor(log10(x)) - 1, 0));
+
+	number_grouped(round(x / unit) * unit, out);
+	return out;
+}
+
+/* What the number of stacks leaves open, and how many leave 2%: as many are below a function of 5% as fall that way. */
+static void note_number(const struct profile *p, FILE *f)
+{
+	bool by_stacks = inclusive_source(p) == INCLUSIVE_STACKS;
+	int event = p->meta.insn_event >= 0 ? p->meta.insn_event : p->meta.cyc_event;
+	uint64_t n = !by_stacks ? p->n_context_stacks : event < 0 ? 0 : p->meta.events[event].n_samples;
+	double half = n ? z_of_90 * sqrt((1 - least_share) / least_share / (double)n) : 0,
+	       times = half * half / (close * close);
+	char number[NUMBER_MAX], longer[NUMBER_MAX], period[NUMBER_MAX];
+
+	if (times <= 1)
+		return;
+	number_grouped((double)n, number);
+	fprintf(f,
+	        "# by %s %s%s a function of %.0f%% is known to %.0f%%%s in nine of ten cases; to %.0f%% by ",
+	        number, by_stacks ? "sample" : "burst", sp_plural(n), 100 * least_share, 100 * half,
+	        by_stacks ? "" : " at worst", 100 * close);
+	if (by_stacks && !too_often(p, times))
+		fprintf(f, "a period of %s, or ",
+		        roughly(profile_mean_period(&p->meta.events[event]) / times, period));
+	fprintf(f, "a run %s times as long%s\n", roughly(times, longer),
+	        by_stacks || p->n_frames ? "" : ", or call stacks (record -g)");
+}
+
 /* The largest function whose count by stacks is not known to 2%, for its calls are short beside the skid. */
 static void note_short_calls(const struct profile *p, FILE *f)
 {
-	static const double least_share = 0.05, close = 0.02;
 	const struct report_opts o = REPORT_OPTS_DEFAULT;
 	struct inclusive *all = NULL;
 	const struct profile_func *most = NULL;
@@ -540,9 +584,11 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 		fprintf(f, "# who called: call stacks of %ju sample%s, by %s%s\n",
 		        (uintmax_t)p->meta.n_chains, sp_plural(p->meta.n_chains), p->meta.chains,
 		        stacks_cut(p, cut, sizeof(cut)));
+		note_number(p, f);
 		note_short_calls(p, f);
 	} else if (inclusive_source(p) == INCLUSIVE_FLOW) {
 		note_flow(p, o, f);
+		note_number(p, f);
 	} else {
 		fputs("# who called: nothing tells; this recording has no call stacks (record -g) and no hot "
 		      "region\n",

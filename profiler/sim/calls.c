@@ -87,6 +87,18 @@ static bool pop_jumped(struct calls *c, uint32_t func)
 	return false;
 }
 
+/* What nobody called has nowhere to return to: the loader jumps to the program so, and is done. */
+static void begin(struct calls *c, uint32_t func)
+{
+	size_t n = c->frames.n;
+
+	while (n > 0 && !c->frames.v[n - 1].return_ip)
+		n--;
+	if (!n)
+		pop_to(c, 0);
+	push(c, func, 0);
+}
+
 void calls_step(struct calls *c, enum sim_exit exit, uint64_t behind, uint64_t next_ip,
                 const struct calls_place *to)
 {
@@ -115,7 +127,7 @@ void calls_step(struct calls *c, enum sim_exit exit, uint64_t behind, uint64_t n
 	if (!to->enters)
 		pop_above(c, to->func);
 	else if (!pop_jumped(c, to->func))
-		push(c, to->func, 0);
+		begin(c, to->func);
 }
 
 void calls_end(struct calls *c)

@@ -21,8 +21,11 @@ void inclusive_counted(const struct profile *p, struct inclusive *out)
 		out[f] = exactly(0);
 		most += p->funcs[f].rolled.insn;
 	}
+	/* Functions of one name are one row, as Go's with a wrapper of each: what one calls the other for is there once. */
 	for (size_t i = 0; i < p->n_counted; i++)
-		out[p->counted[i].callee] = exactly(out[p->counted[i].callee].insn + p->counted[i].insn);
+		if (p->counted[i].caller != p->counted[i].callee)
+			out[p->counted[i].callee] =
+			        exactly(out[p->counted[i].callee].insn + p->counted[i].insn);
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		double own = p->funcs[f].rolled.insn;
 

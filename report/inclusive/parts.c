@@ -30,42 +30,63 @@ static struct inclusive_part *gather(const struct profile *p, const struct inclu
 	return out;
 }
 
-/*
- * The frame of the outermost call of func on a stack, 0 if it is not there; *below out: the one below it on the way to
- * `frame`, 0 if that is itself.
- */
-static uint32_t outermost(const struct profile *p, uint32_t frame, uint32_t func, uint32_t *below)
+/* The outermost call of func on a stack, 0 where it is not there. */
+static uint32_t outermost(const struct profile *p, uint32_t frame, uint32_t func)
 {
-	uint32_t found = 0, under = 0;
+	uint32_t found = 0;
 
-	for (uint32_t at = frame; at; at = p->frames[at].parent) {
-		if (p->frames[at].func == func) {
+	for (uint32_t at = frame; at; at = p->frames[at].parent)
+		if (p->frames[at].func == func)
 			found = at;
-			*below = under;
-		}
-		under = at;
-	}
 	return found;
+}
+
+/* By the outermost call of it.  Who is missing is nobody known. */
+static void add_caller(const struct profile *p, uint32_t func, uint32_t frame, double insn,
+                       struct inclusive *by_func)
+{
+	uint32_t at = outermost(p, frame, func), by = at && !p->frames[at].open ? p->frames[at].parent : 0;
+
+	if (at)
+		inclusive_add_frame(&by_func[by ? p->frames[by].func : p->n_funcs], &p->frames[frame], insn);
+}
+
+/*
+ * What runs in func itself, and what in a function that it called, of which the outermost call on the stack is func's.
+ * outer: scratch, [n_funcs], all 0 before and after.
+ */
+static void add_callees(const struct profile *p, uint32_t func, uint32_t frame, double insn, uint32_t *outer,
+                        struct inclusive *by_func)
+{
+	if (p->frames[frame].func == func)
+		inclusive_add_frame(&by_func[func], &p->frames[frame], insn);
+	for (uint32_t at = frame; at; at = p->frames[at].parent)
+		outer[p->frames[at].func] = at;
+	for (uint32_t at = frame; at; at = p->frames[at].parent) {
+		uint32_t callee = p->frames[at].func, by = p->frames[at].parent;
+
+		if (outer[callee] != at)
+			continue;
+		outer[callee] = 0;
+		if (callee != func && by && p->frames[by].func == func)
+			inclusive_add_frame(&by_func[callee], &p->frames[frame], insn);
+	}
 }
 
 static void parts_of_stacks(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func)
 {
 	double *insn = inclusive_frames(p, NULL);
+	uint32_t *outer = mem_calloc(p->n_funcs + 1, sizeof(*outer));
 
 	for (uint32_t i = 1; i < p->n_frames; i++) {
-		uint32_t below = 0,
-		         at = inclusive_frame_is_empty(&p->frames[i]) ? 0 : outermost(p, i, func, &below),
-		         part;
-
-		if (!at)
+		if (inclusive_frame_is_empty(&p->frames[i]))
 			continue;
-		part = callers ? p->frames[at].parent : below ? below : at;
-		/* Who is missing is nobody known. */
-		if (callers && p->frames[at].open)
-			part = 0;
-		inclusive_add_frame(&by_func[part ? p->frames[part].func : p->n_funcs], &p->frames[i],
-		                    insn[i]);
+		if (callers)
+			add_caller(p, func, i, insn[i], by_func);
+		else
+			add_callees(p, func, i, insn[i], outer, by_func);
 	}
+	free(outer);
 	free(insn);
 }
 

@@ -156,9 +156,18 @@ if "$SKIDPROF" record -g -q --pmu clock -F 5000 -o deep.data ./deep 1500000 >/de
 else
 	echo "ok $((n_tests += 1)) - call stacks # SKIP $(head -1 err)"
 fi
+# Calls of the inner calls of a recursion are its own calls: it and what it calls add up to all.
+"$SKIDPROF" record --pmu sim -g lbr -q -o nest.data ./deep 3000 >/dev/null || exit 1
+"$SKIDPROF" report -i nest.data --children --format json >children.json 2>err
+"$SKIDPROF" report -i nest.data --callees fib --format json >out 2>err
+check 'a recursion calls leaf, and what it runs itself is its SELF' json \
+	'(lambda c, f: abs(c["fib"]["share"] - f["share_self"]) < 1e-6 and c["leaf"]["share"] > 0 and abs(sum(r["share"] for r in c.values()) / f["share"] - 1) < 0.05)(
+		{r["function"]: r for r in d["callees"]}, [r for r in __import__("json").load(open("children.json"))["children"] if r["function"] == "fib"][0])'
 # Stacks of branch records, of calls that are shorter than the skid: what they come to is off by points, and bursts tell more.
 "$SKIDPROF" record --pmu sim -g lbr -c 5003 -q -o lbr.data ./deep 12000 >/dev/null || exit 1
 check 'call stacks a skid late' status 0 "$SKIDPROF" report -i lbr.data --children
+check 'how near so many samples come is said, and what would be nearer' \
+	grep -qE '^# by [0-9,]+ samples a function of 5% is known to [0-9]+% in nine of ten cases; to 2% by .*a run [0-9,]+ times as long$' out
 check 'are said to be' grep -qE "calls of '(many|few|fib)', the largest such, are short beside it" out
 "$SKIDPROF" report -i lbr.data --children --format json >out 2>err
 if command -v valgrind >/dev/null; then

@@ -607,6 +607,27 @@ static void callers_and_callees_add_up(void **state)
 	profile_free(p);
 }
 
+/* leaf is called by the inner of two calls of fib, and calls few, which calls leaf again. */
+static void a_recursion_has_its_own_and_what_it_calls(void **state)
+{
+	struct profile *p = five();
+	struct inclusive_part *parts;
+	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5), leaf;
+	size_t n;
+
+	(void)state;
+	leaf = add_frame(p, add_frame(p, add_frame(p, at, FIB, 10), FIB, 10), LEAF, 300);
+	add_frame(p, add_frame(p, leaf, FEW, 10), LEAF, 200);
+	parts = inclusive_callees(p, FIB, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(parts[0].func, LEAF);
+	assert_float_equal(parts[0].count.insn, 1000 + 20, 1e-9);
+	assert_int_equal(parts[1].func, FIB);
+	assert_float_equal(parts[1].count.insn, 40, 1e-9);
+	free(parts);
+	profile_free(p);
+}
+
 static void without_either_nothing_is_known(void **state)
 {
 	struct profile *p = five();
@@ -640,6 +661,7 @@ int main(void)
 		cmocka_unit_test(what_is_seldom_left_is_seldom_displaced),
 		cmocka_unit_test(a_caller_that_was_lost_is_in_doubt),
 		cmocka_unit_test(callers_and_callees_add_up),
+		cmocka_unit_test(a_recursion_has_its_own_and_what_it_calls),
 		cmocka_unit_test(without_either_nothing_is_known),
 	};
 

@@ -115,6 +115,24 @@ static void test_jumps(void **state)
 	calls_fini(&c);
 }
 
+/* The loader jumps to the program: that is below nothing, as it is on the stack. */
+static void test_jump_out_of_the_first(void **state)
+{
+	struct calls c = { 0 };
+
+	(void)state;
+	step(&c, 0, SIM_X_NONE, 0, 100);
+	step(&c, 5, SIM_X_JUMP_IND, 110, 200);
+	step(&c, 2, SIM_X_CALL, 210, 300);
+	step(&c, 4, SIM_X_RET, 310, 210);
+	c.n_insn += 1;
+	calls_end(&c);
+	check(&c, CALLS_NOBODY, 1, 1, 5);
+	check(&c, CALLS_NOBODY, 2, 1, 7);
+	check(&c, 2, 3, 1, 4);
+	calls_fini(&c);
+}
+
 /* longjmp() and exceptions go on in the midst of a function that is on the stack; what was above has ended. */
 static void test_jump_back(void **state)
 {
@@ -208,9 +226,13 @@ static void test_symbols(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),     cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_jumps),     cmocka_unit_test(test_jump_back),
-		cmocka_unit_test(test_no_symbol), cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_jump_back),
+		cmocka_unit_test(test_jump_out_of_the_first),
+		cmocka_unit_test(test_no_symbol),
+		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_symbols),
 	};
 
