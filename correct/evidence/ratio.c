@@ -83,10 +83,13 @@ static double off(const struct ratios *r, const struct run *run, int event)
 	return run->counted >> event & 1 ? *sum_of(r, run, event) - e->sum / e->insn * run->insn : NAN;
 }
 
-/* Variance of the sum over all runs, by what each of them counted beside the ratio. */
+/*
+ * Variance of the sum over all runs, by what each of them counted beside the ratio.  A single one lies on the ratio itself, and two near
+ * it: of so few what ran beside them may be other code.
+ */
 static double scatter(const struct ratios *r, int event)
 {
-	double squares = 0, n = 0;
+	double squares = 0, n = 0, other;
 
 	for (size_t i = 0; i < r->runs.n; i++) {
 		double x = off(r, &r->runs.v[i], event);
@@ -94,7 +97,8 @@ static double scatter(const struct ratios *r, int event)
 		squares += isnan(x) ? 0 : x * x;
 		n += !isnan(x);
 	}
-	return squares * n / fmax(n - 1, 1);
+	other = model->guess * r->events[event].sum;
+	return squares * n / fmax(n - 1, 1) + fmax(1 / n - 1.0 / model->hardly, 0) * other * other;
 }
 
 void ratios_of(const struct ratios *r, int event, double total_insn, struct ratio *out)

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "correct/evidence/evidence.h"
+#include "correct/evidence/ratio.h"
 #include "report/profile.h"
 #include "tests/unit/fixture_problem.h"
 
@@ -439,6 +440,32 @@ static void each_stay_is_a_run(void **state)
 	                   0.01 * se);
 	equations_fini(&eqs);
 }
+/*
+ * Twelve intervals of 1000 instructions in one, two or three runs, a tenth of them branches: a quarter of 48000.  All runs lie on
+ * the ratio.  Of one (1 - 1/3) 600^2, of two (1/2 - 1/3) 600^2 is left, half of the 1200 in squares, for 3/4 x 7/4 of what was not counted.
+ */
+static void a_single_run_tells_no_scatter(void **state)
+{
+	const double count = 100, squares[] = { 2 / 3. * 600 * 600, 1 / 6. * 600 * 600, 0 };
+	const int event = 3;
+
+	(void)state;
+	for (size_t n = 1; n <= 3; n++) {
+		struct ratios *r = ratios_new();
+		struct ratio out = { 0 };
+		uint32_t run = 0;
+
+		for (size_t i = 0; i < 12; i++) {
+			if (i % (12 / n) == 0)
+				run = UINT32_MAX;
+			ratios_add(r, &(struct ratio_interval){ 1000, &event, &count, 1 }, &run);
+		}
+		ratios_of(r, event, 48000, &out);
+		assert_float_equal(out.ratio, 0.1, 1e-12);
+		assert_float_equal(out.se, sqrt(squares[n - 1] * 0.75 * 1.75) / 12000, 1e-9);
+		ratios_free(r);
+	}
+}
 
 static void an_event_absent_from_the_region_is_left_out(void **state)
 {
@@ -535,6 +562,7 @@ int main(void)
 		TEST(each_stay_is_a_run),
 		TEST(a_rest_outside_the_region_is_a_crossing),
 		TEST(an_event_absent_from_the_region_is_left_out),
+		TEST(a_single_run_tells_no_scatter),
 		TEST(without_group_counts_the_total_is_what_was_sampled),
 	};
 
