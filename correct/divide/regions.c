@@ -19,19 +19,23 @@ static double heat_in(const struct flow_regions *r)
 	return sum;
 }
 
-/* Is it solved beside stacks, whatever of it carries flow?  It has about as many free flows as edges beyond blocks. */
-static bool is_to_solve(const struct flow_region *r)
-{
-	return r->n_edges <= EFFORT_SOLVED_EDGES && r->n_edges <= r->n_blocks + EFFORT_FREE_STACKS;
-}
-
-static double heat_to_solve(const struct flow_regions *r)
+/* Of those of so many free flows, whatever of them carries flow, that can be solved: a region has about as many as edges beyond blocks. */
+static double heat_to_solve(const struct flow_regions *r, size_t flows)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < r->n; i++)
-		sum += is_to_solve(&r->v[i]) ? r->v[i].weight : 0;
+		if (r->v[i].n_edges <= EFFORT_SOLVED_EDGES && r->v[i].n_edges <= r->v[i].n_blocks + flows)
+			sum += r->v[i].weight;
 	return sum;
+}
+
+/* A few long bursts, of many branches, are few moments: beside counts, stages in none of them are left in as long as these are small. */
+static bool few_moments(const struct work *w)
+{
+	return !w->rec->relative && w->sums.n_stacks < (uint64_t)model->many &&
+	       heat_to_solve(w->regions, (size_t)model->cold_flows) >=
+	               (1 - model->little) * heat_in(w->regions);
 }
 
 /*
@@ -43,7 +47,9 @@ static double least_ran_heat(const struct work *w)
 {
 	double heat = heat_in(w->regions), nearly_all = (1 - reason_limit_unshown) * heat;
 
-	return w->rec->relative ? fmin(nearly_all, fmax(heat_to_solve(w->regions), heat / 2)) : nearly_all;
+	return w->rec->relative
+	               ? fmin(nearly_all, fmax(heat_to_solve(w->regions, EFFORT_FREE_STACKS), heat / 2))
+	               : nearly_all;
 }
 
 /*
@@ -61,7 +67,7 @@ static void find_regions(struct work *w, const double *weight)
 	if (w->sums.paths)
 		flow_ran_find(w->graph, w->sums.seen, w->sums.n_seen, w->sums.runs, w->sums.n_runs, &w->ran);
 	/* Cold code that a loop could call makes it too large to be solved. */
-	if (w->sums.n_branches < model->ran_branches)
+	if (w->sums.n_branches < model->ran_branches || few_moments(w))
 		return;
 	least = least_ran_heat(w);
 	ran = flow_regions_find(w->graph, &w->ran, weight, w->opts->min_share, least, &w->effort);
