@@ -192,16 +192,22 @@ def print_musts(tallies):
     """What users of perf's files look for, over all programs of each form."""
     def of(variant):
         found = [t for (_, v, row, one), t in tallies.items() if v == variant and row == "full" and not one]
-        return {k: [x for t in found for x in getattr(t, k)] for k in ("eps", "eps_raw", "totals")}
+        lists = {k: [x for t in found for x in getattr(t, k)] for k in ("eps", "eps_raw", "totals")}
+        return lists | {"holds": share(sum(t.inside for t in found), sum(t.intervals for t in found))}
 
+    for variant in ("plain", "plain-pair"):
+        counters = of(variant)
+        if counters["eps"]:
+            print("Counters alone, %s: eps is over 1.2 times raw's in %d of %d" %
+                  (VARIANTS[variant], sum(e > 1.2 * r for e, r in zip(counters["eps"], counters["eps_raw"])), len(counters["eps"])))
     b, turns, precise = of("plain-b"), of("plain-turns"), of("plain-precise")
     if b["eps"]:
         print("perf record -b: %d of %d recordings have at most a point in the wrong function" %
               (sum(e <= 0.01 for e in b["eps"]), len(b["eps"])))
     if turns["totals"]:
         off = [t - 1 for t in turns["totals"]]
-        print("More events than counters: all instructions are within 3%% in %d of %d, %+.1f to %+.1f%%" %
-              (sum(abs(x) <= 0.03 for x in off), len(off), 100 * min(off), 100 * max(off)))
+        print("More events than counters: all instructions are within 3%% in %d of %d, %+.1f to %+.1f%%; intervals hold %s" %
+              (sum(abs(x) <= 0.03 for x in off), len(off), 100 * min(off), 100 * max(off), turns["holds"]))
     if precise["eps"]:
         print("Precise events: eps is at most %+.2f points beside raw's" %
               (100 * max(e - r for e, r in zip(precise["eps"], precise["eps_raw"]))))
