@@ -332,11 +332,12 @@ struct profile_meta {
 	double core_hz;         /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */
 	const char *filter;   /* the part of the recording that this is of; NULL = all of it */
-	uint64_t n_all_samples; /* of the whole recording, of which a part is shown; bursts and timed paths are none */
-	bool one_event;         /* an event was asked for, and is shown as sampled */
-	const char *truth;      /* where counts of instructions come from, NULL = this recording */
-	bool truth_rolled;      /* they are of physical functions only: reports show those */
-	const char *truth_why;  /* what speaks against its being of the same run; "" if nothing */
+	uint64_t
+	        n_all_samples; /* of the whole recording, of which a part is shown; bursts and timed paths are none */
+	bool one_event;        /* an event was asked for, and is shown as sampled */
+	const char *truth;     /* where counts of instructions come from, NULL = this recording */
+	bool truth_rolled;     /* they are of physical functions only: reports show those */
+	const char *truth_why; /* what speaks against its being of the same run; "" if nothing */
 };
 
 struct profile {

@@ -309,6 +309,14 @@ static double clock_period_s(const struct perf_event_attr *a)
 	               : 0;
 }
 
+static bool is_prime(uint32_t n)
+{
+	for (uint32_t k = 2; k * k <= n; k++)
+		if (n % k == 0)
+			return false;
+	return true;
+}
+
 /*
  * The kernel counts samples on from one process to the next.  Equal short processes have as many each, and where that number
  * shares a factor with n, moments keep to some of their ages: with 15 samples and n = 6 the first third of them had 8 of 174
@@ -316,14 +324,14 @@ static double clock_period_s(const struct perf_event_attr *a)
  */
 static uint32_t out_of_step(uint32_t n)
 {
-	if (n < 4)
+	enum { FROM = 4, LEAST = 7, MOST = 1 << 20 };
+
+	if (n < FROM)
 		return n > 1 ? n : 1;
-	n = n > 7 ? n : 7;
-	for (uint32_t k = 2; k * k <= n; k++)
-		if (n % k == 0) {
-			n++;
-			k = 1;
-		}
+	if (n < LEAST)
+		return LEAST;
+	while (n < MOST && !is_prime(n))
+		n++;
 	return n;
 }
 
