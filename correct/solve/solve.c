@@ -378,9 +378,10 @@ static void judge_total(const struct work *w, const struct problem *p, struct so
 	sol->contradicted = true;
 }
 
+/* Where no scope has a pace none is lent: shares are told, and no instructions. */
 static void judge_lent(const struct work *w, const struct problem *p, struct solution *sol)
 {
-	if (w->pace_timed && p->relative && !(p->pace > 0) && sol->verdict <= VERDICT_WEAK)
+	if (w->pace_timed && w->pace > 0 && p->relative && !(p->pace > 0) && sol->verdict <= VERDICT_WEAK)
 		solution_doubt(sol, REASON_OF(pace_lent));
 }
 
