@@ -125,7 +125,7 @@ int report_no_match(const struct profile *p, const char *pattern)
 {
 	const char **names = calloc(p->n_funcs + 1, sizeof(*names));
 	const char *near;
-	char shown[200], wanted[200];
+	char shown[200], wanted[200], why[400];
 
 	if (!names)
 		return sp_fail(SP_ENOMEM, "out of memory");
@@ -138,6 +138,17 @@ int report_no_match(const struct profile *p, const char *pattern)
 	if (near)
 		return sp_fail(SP_ENOENT, "no function '%s' in this profile; did you mean '%s'?", wanted,
 		               shown);
+	/* Code of a file that is gone or changed has no names: it may be there. */
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *f = &p->funcs[i];
+
+		if (strcmp(f->name, "[unknown]") != 0 || f->status != PROFILE_UNRELIABLE || !f->why ||
+		    !*f->why)
+			continue;
+		text_safe(f->why, why, sizeof(why));
+		return sp_fail(SP_ENOENT, "no function '%s' in this profile, where code has no names: %s",
+		               wanted, why);
+	}
 	return sp_fail(SP_ENOENT,
 	               "no function '%s' in this profile; 'skidprof report' lists them, and '*%s*' "
 	               "finds a part of a name",

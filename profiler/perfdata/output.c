@@ -113,6 +113,9 @@ static int write_failed(struct pd_output *o)
 
 	o->failed = true;
 	errno = saved;
+	if (!o->data_bytes)
+		return sp_fail_errno(
+		        "%s: nothing could be written; make room or choose another place with -o", o->path);
 	return sp_fail_errno(
 	        "%s: writing stopped at %ju bytes (what was written can be read); make room or choose "
 	        "another place with -o",

@@ -4,7 +4,7 @@
 set -u
 . "$TOP/tests/e2e/lib200.sh"
 
-mkdir small && mount -t tmpfs -o size=64k none small 2>/dev/null || { echo 'skip: needs a small file system (root)'; exit 77; }
+mkdir small && mount -t tmpfs -o size=128k none small 2>/dev/null || { echo 'skip: needs a small file system (root)'; exit 77; }
 trap 'umount "$SCRATCH/small"' EXIT
 build loop <<'C'
 #include <stdio.h>
@@ -20,6 +20,12 @@ ok $? 'that names file and cause'
 sed 's/^/# /' err
 check 'the program has run to its end' cmp want got
 check 'what was written is readable' sh -c 'perf script -i small/full.data 2>/dev/null | grep -q hot'
+
+head -c 262144 /dev/zero >small/fill 2>/dev/null
+"$SKIDPROF" record --pmu sim -q -o small/none.data ./loop >/dev/null 2>err
+ok $((! ($? == 1))) 'a disk without any room is an error, too'
+check 'and nothing is called readable' grep -q 'none.data: nothing could be written.*No space left' err
+rm small/fill
 
 "$SKIDPROF" truth -q -o small/t.out ./loop >/dev/null 2>err
 check 'no half truth file is left' sh -c 'test ! -e small/t.out || grep -q ^totals: small/t.out'

@@ -26,6 +26,8 @@ sed 's/x % (d + 4)/x % (d + 5)/' three.c >other.c
 gcc -O2 -g other.c -o three
 check 'built anew: the exit status is 3' status 3 "$SKIDPROF" report -i three.data --format json
 check 'and both build ids are named' json 'any("'"$id"'" in (m["trouble"] or "") for m in d["meta"]["modules"])'
+check 'a function is not found' status 1 "$SKIDPROF" annotate -i three.data mixed
+check 'because of that' one_line "no function 'mixed' in this profile, where code has no names: "
 
 mkdir -p "root/$SCRATCH" && cp kept "root/$SCRATCH/three"
 check '--symfs finds the right one' status 0 "$SKIDPROF" report -i three.data --format json --symfs "$SCRATCH/root"
