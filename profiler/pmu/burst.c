@@ -543,11 +543,13 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	}
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-	if (!stopped_await(tid, &status, out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS)) {
+	way.thread.awake_ns = out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS;
+	if (!past_call_await(&way.thread, &tools->left)) {
 		out->end = BURST_GONE;
 		timed_close(&path.timed);
 		return;
 	}
+	status = way.thread.status;
 	out->time_ns = clock_ns(CLOCK_MONOTONIC);
 	use[1] = out->time_ns - asked_ns < AWAKE_NS ? look_when_stopped(tools, tid, alone, &use[0])
 	                                            : look_at_use(tools, tid, alone);

@@ -110,8 +110,8 @@ static bool is_awake(pid_t tid)
 	return state && state[1] == ' ' && state[2] == 'R';
 }
 
-/* 1: it has stopped; 0: it sleeps, or takes too long; -1: it is gone. */
-static int await_stop(struct past_call_thread *t)
+/* 1: it has stopped; 0: it sleeps, or takes too long; -1: it is gone.  Those that were left are let go meanwhile. */
+static int await_stop(struct past_call_thread *t, struct left_threads *left)
 {
 	uint64_t begun = clock_ns(CLOCK_MONOTONIC), past;
 
@@ -124,8 +124,10 @@ static int await_stop(struct past_call_thread *t)
 			return -1;
 		if (past >= SOON_NS && !is_awake(t->tid))
 			break;
-		if (past >= t->awake_ns)
-			wait_for_stop(SOON_NS);
+		if (past < t->awake_ns)
+			continue;
+		wait_for_stop(SOON_NS);
+		past_call_let_go(left);
 	}
 	return 0;
 }
@@ -179,7 +181,7 @@ enum past_call past_call_begin(struct past_call_thread *t, struct left_threads *
 /* At a call's one end or the other. */
 static enum past_call await_call(struct past_call_thread *t, bool to_call, struct left_threads *left)
 {
-	int got = await_stop(t);
+	int got = await_stop(t, left);
 
 	if (got < 0)
 		return gone(t, left);
@@ -249,4 +251,21 @@ void past_call_let_go(struct left_threads *left)
 				let_go(&t, PAST_CALL_LEFT, left);
 		}
 	}
+}
+
+bool past_call_await(struct past_call_thread *t, struct left_threads *left)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + t->awake_ns;
+	pid_t got;
+
+	/* Where nobody else waits for us. */
+	if (!left->n)
+		return stopped_await(t->tid, &t->status, t->awake_ns);
+	while ((got = waitpid(t->tid, &t->status, __WALL | WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+		if (clock_ns(CLOCK_MONOTONIC) < until)
+			continue;
+		wait_for_stop(SOON_NS);
+		past_call_let_go(left);
+	}
+	return got == t->tid && WIFSTOPPED(t->status);
 }

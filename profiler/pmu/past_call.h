@@ -39,6 +39,9 @@ struct past_call_thread {
 	uint64_t awake_ns; /* to wait for it so long without going to sleep */
 };
 
+/* Wait for one to stop that was asked to; false when it is gone.  Those that were left are let go meanwhile. */
+bool past_call_await(struct past_call_thread *t, struct left_threads *left);
+
 /* Let it run on to its next system call; DONE, or GONE.  It is traced with PTRACE_O_TRACESYSGOOD. */
 enum past_call past_call_begin(struct past_call_thread *t, struct left_threads *left);
 
