@@ -58,18 +58,16 @@ static void clear_stack(const struct path *s, const struct scope_stacks *r, cons
  *
  * Two stacks run over few edges, so the sum over stacks is taken of
  * x x' - I (x m' + m x') + I^2 m m' with m = f/N, x and I their differences.  one: zeros, and again when it returns.
- * Returns what a burst has of the free flow that it went along most, in the mean.
  */
-static double scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
-                      const struct space *space, const struct path_tally *mean, double *cov,
-                      struct path_tally *one)
+static void scatter(const struct path *s, const struct scope_stacks *r, const float *weight,
+                    const struct space *space, const struct path_tally *mean, double *cov,
+                    struct path_tally *one)
 {
 	size_t d = space->n_free;
 	int32_t *free_of = mem_malloc((space->n_edges + 1) * sizeof(*free_of));
 	uint8_t *listed = mem_calloc(d + 1, 1);
 	struct few few = { .free = mem_malloc((d + 1) * sizeof(*few.free)) };
 	double *by_insn = mem_calloc(d + 1, sizeof(*by_insn)), insn2 = 0; /* sums of I x and of I^2 */
-	double sum_most = 0;
 
 	memset(cov, 0, d * d * sizeof(*cov));
 	for (size_t e = 0; e < space->n_edges; e++)
@@ -79,7 +77,6 @@ static double scatter(const struct path *s, const struct scope_stacks *r, const 
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		/* The first has none before it: the last one does as well. */
 		const struct stack *st = &r->stacks.v[i], *before = &r->stacks.v[i ? i - 1 : r->stacks.n - 1];
-		double most = 0;
 
 		few.n = 0;
 		path_add_stack(s, r, st, weight, st->burst ? 1 : M_SQRT1_2, one);
@@ -95,14 +92,12 @@ static double scatter(const struct path *s, const struct scope_stacks *r, const 
 			size_t a = few.free[k];
 			double x = one->edge[space->free_edge[a]];
 
-			most = st->burst ? fmax(most, x) : 0;
 			by_insn[a] += one->insn * x;
 			for (size_t l = 0; l < few.n; l++)
 				if (few.free[l] <= a)
 					cov[a * d + few.free[l]] +=
 					        x * one->edge[space->free_edge[few.free[l]]];
 		}
-		sum_most += most;
 		clear_stack(s, r, st, one);
 		if (!st->burst)
 			clear_stack(s, r, before, one);
@@ -118,7 +113,6 @@ static double scatter(const struct path *s, const struct scope_stacks *r, const 
 	free(listed);
 	free(few.free);
 	free(by_insn);
-	return sum_most / (double)r->stacks.n;
 }
 
 /* Rows of Z, and an order in which edges that always run together are next to each other. */
@@ -190,12 +184,6 @@ static int spread_errors(const struct flows *f, const double *var, double *out)
 	return 0;
 }
 
-/* A flow that no burst went along might have had all of one: as many laps as bursts have of the loops that they stayed in. */
-static double unit_of(const struct path_means *means, double most, size_t e)
-{
-	return means->mean->edge[e] > 0 ? means->stack : fmax(means->stack, most);
-}
-
 /* var[E] of each edge's flow, of the free ones' cov[d][d]: its lower triangle. */
 static void find_variances(const struct flows *f, const double *cov, double *var)
 {
@@ -231,17 +219,17 @@ static void add_apart(const struct space *space, const struct path_means *means,
  * certain, and each is allowed the error of eq. 13: what was slow before the newest edge is still seen too often.  Interrupts wait
  * until an instruction retires, so moments are not quite fair: that weighs twice as much in half the window, by which it is told.
  */
-static int add_errors(const struct flows *f, const struct path_means *means, size_t n_stacks, double most,
-                      double *var, double *errors, double *cov)
+static int add_errors(const struct flows *f, const struct path_means *means, size_t n_stacks, double *var,
+                      double *errors, double *cov)
 {
 	size_t d = f->space->n_free;
 	double keep = 1 - fmin(1 - model->scatter_kept, (double)d / (double)n_stacks),
-	       more = model->path_scatter * model->path_scatter;
+	       unit = means->stack * means->stack, more = model->path_scatter * model->path_scatter;
 	int err;
 
 	find_variances(f, cov, var);
 	for (size_t e = 0; e < f->space->n_edges; e++)
-		var[e] += pow(unit_of(means, most, e), 2);
+		var[e] += unit;
 	err = spread_errors(f, var, errors);
 	if (err < 0)
 		return err;
@@ -251,7 +239,7 @@ static int add_errors(const struct flows *f, const struct path_means *means, siz
 	for (size_t e = 0; e < f->space->n_edges; e++) {
 		double bias = model->biased * means->mean->edge[e];
 
-		var[e] = pow(unit_of(means, most, e), 2) + bias * bias;
+		var[e] = unit + bias * bias;
 		if (means->half)
 			var[e] += pow(means->mean->edge[e] - means->half->edge[e], 2);
 	}
@@ -271,12 +259,11 @@ int path_noise(const struct path *s, const struct scope_stacks *r, const float *
 	double *work = mem_calloc(n + d * d + 1, sizeof(*work));
 	struct path_tally one = { .edge = work };
 	struct flows f;
-	double most;
 	int err;
 
-	most = scatter(s, r, weight, space, means->mean, cov, &one);
+	scatter(s, r, weight, space, means->mean, cov, &one);
 	flows_init(&f, space);
-	err = add_errors(&f, means, r->stacks.n, most, work, work + n, cov);
+	err = add_errors(&f, means, r->stacks.n, work, work + n, cov);
 	flows_fini(&f);
 	free(work);
 	return err;

@@ -981,38 +981,6 @@ static void noise_does_not_depend_on_which_flows_are_free(void **state)
 	assert_float_equal(cov[3], 8.9242, 1e-3);
 }
 
-/*
- * 30 stacks of four laps past B, of which A-B and B-C have none.  C-A has four of each: had one gone by B, as a burst that
- * stays in one loop does, there might be four, and of a record of few branches one.
- */
-static void a_flow_that_no_burst_took_may_have_all_of_one(void **state)
-{
-	struct bench *b = *state;
-	const struct pd_branch laps_past[] = { back, past, back, past, back, past, back, past, back };
-	double mean_edge[4] = { 0 }, cov[2][4];
-	struct path_tally mean = { .edge = mean_edge };
-	const struct path_means means = { &mean, 1, NULL };
-	const struct path *s = evidence_state(b->ev, &evidence_path);
-	const struct scope_stacks *r = &s->scopes[0];
-	float weight[240];
-
-	for (size_t i = 0; i < 30; i++)
-		show(b, CYC, laps_past, 9);
-	for (size_t i = 0; i < 240; i++)
-		weight[i] = 1;
-	assert_int_equal(r->stacks.n, 30);
-	assert_true(r->pieces.n <= 240);
-	for (size_t i = 0; i < 30; i++)
-		path_add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
-	assert_true(mean_edge[B_TO_C] == 0 && mean_edge[C_TO_A] == 120);
-	for (size_t burst = 0; burst < 2; burst++) {
-		for (size_t i = 0; i < 30; i++)
-			r->stacks.v[i].burst = burst;
-		assert_int_equal(path_noise(s, r, weight, b->space, &means, cov[burst]), 0);
-	}
-	assert_true(cov[1][0] > 4 * cov[0][0]);
-}
-
 /* Past the branch that is not in the graph nothing is used: past, back | astray, back. */
 /*
  * 60 stacks of a lap past B, then 60 of laps by it: two stages, of which no chance decides how many stacks each has.  Where they take
@@ -1552,7 +1520,6 @@ int main(void)
 		TEST(what_lies_after_a_break_of_a_burst_is_not_used),
 		TEST(what_weighing_leaves_widens_the_interval),
 		TEST(noise_does_not_depend_on_which_flows_are_free),
-		TEST(a_flow_that_no_burst_took_may_have_all_of_one),
 		TEST(stages_longer_than_samples_are_apart_are_no_scatter),
 		TEST(what_lies_before_a_break_is_not_used),
 		cmocka_unit_test_setup_teardown(a_stack_leads_past_a_call_of_other_code, setup_call,
