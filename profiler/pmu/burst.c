@@ -363,7 +363,8 @@ static uint64_t held_ns(const struct burst *b, uint64_t asked_ns, const struct u
 	                (ran_on > own_waited ? ran_on : own_waited);
 	uint64_t ran = ran_stopped_ns(use);
 
-	if (!b->replayed)
+	/* Only who is stepped runs in it; of others the kernel may tell by now what they ran for before. */
+	if (b->n_steps)
 		ran += difference(after->thread_ran, stopped->thread_ran);
 	return difference(difference(b->time_ns, asked_ns), free) + ran + 1;
 }

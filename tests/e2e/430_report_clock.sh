@@ -365,11 +365,9 @@ cat >calls.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 static unsigned v[64], sum;
-static struct timespec now;
 
 __attribute__((noinline)) static void fill(unsigned x, int n)
 {
@@ -424,7 +422,7 @@ total = sum(v for n, v in truth.items() if n in got)
 off = {n: got[n]["region_share"] - truth[n] / total for n in names}
 print("#", off, {n: got[n]["status"] for n in names})
 raise SystemExit(max(abs(x) for x in off.values()) > 0.025)'
-gcc -O2 -g '-DCALL=syscall(SYS_ppoll, NULL, 0, &now, NULL, 0)' calls.c -o waits && "$SKIDPROF" record -q --pmu clock -o calls.data ./waits 2500000 >/dev/null
+gcc -O2 -g '-DCALL=syscall(SYS_wait4, -1, NULL, 1, NULL)' calls.c -o waits && "$SKIDPROF" record -q --pmu clock -o calls.data ./waits 2500000 >/dev/null
 check 'bursts that end at system calls are no reason to believe shares' status 3 "$SKIDPROF" report -i calls.data --format json
 check 'and the reason is given' json 'any("end at a system call" in (f["why"] or "") for f in d["functions"]) and not any(f["status"] in ("fixed", "weak") for f in d["functions"] if f["name"] in ("count", "squeeze", "fill"))'
 
