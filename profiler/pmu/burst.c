@@ -230,14 +230,12 @@ static void check(struct replayer *r, pid_t pid, struct burst *b, uint32_t n_bef
 static bool is_running(struct burst_tools *tools, struct burst *b, bool *alone)
 {
 	char text[1024];
-	int field = 2, cpu = -1;
-	const char *s;
+	int field = 3, cpu = -1;
+	const char *s = procfile_state(&tools->stat, b->tid, text, sizeof(text));
 
-	procfile_read(&tools->stat, b->tid, "stat", text, sizeof(text));
-	/* The name may have spaces in it, and ends at the last parenthesis; the state follows, then threads are field 20, the CPU 39. */
-	s = strrchr(text, ')');
-	if (!s || s[1] != ' ' || s[2] != 'R')
+	if (!s || *s != 'R')
 		return false;
+	/* Threads are field 20, the CPU 39. */
 	for (; s && (s = strchr(s, ' ')); s++)
 		if (++field == 20)
 			*alone = atoi(s + 1) == 1;

@@ -2,7 +2,6 @@
 #include "profiler/pmu/past_call.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -101,13 +100,11 @@ static bool is_awake(pid_t tid)
 {
 	struct procfile kept = { 0 };
 	char text[512];
-	const char *state;
+	const char *state = procfile_state(&kept, tid, text, sizeof(text));
+	bool awake = state && *state == 'R';
 
-	procfile_read(&kept, tid, "stat", text, sizeof(text));
 	procfile_fini(&kept);
-	/* The name may have spaces in it, and ends at the last parenthesis. */
-	state = strrchr(text, ')');
-	return state && state[1] == ' ' && state[2] == 'R';
+	return awake;
 }
 
 /* 1: it has stopped; 0: it sleeps, or takes too long; -1: it is gone.  Those that were left are let go meanwhile. */
@@ -255,17 +252,13 @@ void past_call_let_go(struct left_threads *left)
 
 bool past_call_await(struct past_call_thread *t, struct left_threads *left)
 {
-	uint64_t until = clock_ns(CLOCK_MONOTONIC) + t->awake_ns;
-	pid_t got;
+	int got;
 
 	/* Where nobody else waits for us. */
 	if (!left->n)
 		return stopped_await(t->tid, &t->status, t->awake_ns);
-	while ((got = waitpid(t->tid, &t->status, __WALL | WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-		if (clock_ns(CLOCK_MONOTONIC) < until)
-			continue;
-		wait_for_stop(SOON_NS);
-		past_call_let_go(left);
-	}
-	return got == t->tid && WIFSTOPPED(t->status);
+	do
+		got = await_stop(t, left);
+	while (got == 0);
+	return got > 0;
 }

@@ -26,8 +26,9 @@ struct left_threads {
 
 enum past_call {
 	PAST_CALL_DONE,
-	PAST_CALL_ENDED, /* a signal came, or the call is of those that don't come back soon: it has been let go */
-	PAST_CALL_ASTRAY, /* it came to another call: it has been let go */
+	/* A signal came, and it has been let go; or the call is of those that don't come back soon, and it is left in it. */
+	PAST_CALL_ENDED,
+	PAST_CALL_ASTRAY, /* it came to another call, and is left in that */
 	PAST_CALL_LEFT,   /* it takes long: it is let go when it is through */
 	PAST_CALL_GONE,   /* it was killed */
 };

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 int procfile_open(struct procfile *f, pid_t tid, const char *name)
@@ -31,6 +32,16 @@ void procfile_read(struct procfile *f, pid_t tid, const char *name, char *out, s
 			procfile_fini(f);
 	}
 	out[got > 0 ? got : 0] = '\0';
+}
+
+const char *procfile_state(struct procfile *f, pid_t tid, char *text, size_t n)
+{
+	const char *end;
+
+	procfile_read(f, tid, "stat", text, n);
+	/* The name may have spaces in it, and ends at the last parenthesis. */
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' && end[2] ? end + 2 : NULL;
 }
 
 void procfile_fini(struct procfile *f)

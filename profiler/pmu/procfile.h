@@ -16,6 +16,12 @@ struct procfile {
 /* Its text, as it is now, into out[n], ended by 0; empty where it can't be read.  One thread after another is fine. */
 void procfile_read(struct procfile *f, pid_t tid, const char *name, char *out, size_t n);
 
+/*
+ * Of its "stat", read into text[n], what follows its name: the state, which is field 3, and the others behind it, with one space
+ * between.  NULL where it can't be read.
+ */
+const char *procfile_state(struct procfile *f, pid_t tid, char *text, size_t n);
+
 /* Its descriptor, -1 where it can't be opened; borrowed. */
 int procfile_open(struct procfile *f, pid_t tid, const char *name);
 

@@ -379,11 +379,20 @@ static void a_burst_has_its_newest_branch_first(void **state)
 	rig_stop(&r);
 }
 
+/* Of the longest burst. */
+static uint32_t most_branches(const struct rig *r)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < r->n_samples; i++)
+		most = r->sample[i].n_branches > most ? r->sample[i].n_branches : most;
+	return most;
+}
+
 static void a_burst_ends_where_it_is_cut(void **state)
 {
 	struct rig r;
 	struct sim_block *b = prepare_bursts(&r, 1);
-	uint32_t most = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
@@ -392,9 +401,7 @@ static void a_burst_ends_where_it_is_cut(void **state)
 			sim_pmu_cut_burst(&r.core->pmu, r.core->retire_cyc);
 	}
 	assert_true(r.n_samples > 50);
-	for (size_t i = 0; i < r.n_samples; i++)
-		most = r.sample[i].n_branches > most ? r.sample[i].n_branches : most;
-	assert_in_range(most, 5, 10);
+	assert_in_range(most_branches(&r), 5, 10);
 	free(b);
 	rig_stop(&r);
 }
@@ -404,7 +411,6 @@ static void a_burst_goes_past_so_many_calls(void **state)
 {
 	struct rig r;
 	struct sim_block *b = prepare_bursts(&r, 1);
-	uint32_t most = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < 10000; i++) {
@@ -412,9 +418,7 @@ static void a_burst_goes_past_so_many_calls(void **state)
 		sim_pmu_pass_call(&r.core->pmu, r.core->retire_cyc);
 	}
 	assert_true(r.n_samples > 50);
-	for (size_t i = 0; i < r.n_samples; i++)
-		most = r.sample[i].n_branches > most ? r.sample[i].n_branches : most;
-	assert_int_equal(most, SIM_BURST_CALLS);
+	assert_int_equal(most_branches(&r), SIM_BURST_CALLS);
 	free(b);
 	rig_stop(&r);
 }
