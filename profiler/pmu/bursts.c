@@ -117,6 +117,8 @@ struct bursts {
 	uint32_t timed_pid, timed_tid;
 	uint64_t n_timed_since;
 
+	pid_t program;      /* ours */
+	uint64_t before_ns; /* its CPU time until it was let run */
 	VEC(struct process) processes;
 	uint64_t ended_ns; /* CPU time of those that have ended */
 	/* What they hold the program for; and what they cost it besides: held_ns there is CPU time, the thread's and ours. */
@@ -226,8 +228,8 @@ static void note_process(struct bursts *b, pid_t pid)
 	/* Those beyond are not counted, which makes the budget smaller than it might be. */
 	if (b->processes.n >= MAX_PROCESSES || clock_getcpuclockid(pid, &p.clock) != 0)
 		return;
-	/* A program of ours begins with the recording, one that ran before is counted from now on. */
-	p.begun_ns = b->opts->argc ? 0 : clock_ns(p.clock);
+	/* A program of ours begins when it is let run, one that ran before is counted from now on. */
+	p.begun_ns = !b->opts->argc ? clock_ns(p.clock) : pid == b->program ? b->before_ns : 0;
 	if (vec_push(&b->processes, p) < 0)
 		return;
 }
@@ -384,7 +386,8 @@ static int on_begin(void *arg, struct session *s, pid_t pid)
 {
 	struct bursts *b = arg;
 
-	(void)pid;
+	b->program = pid;
+	b->before_ns = pid > 0 ? clock_cpu_ns(pid) : 0;
 	/* The program has been forked, and has turns as it would have had. */
 	prompt_ask();
 	b->session = s;
