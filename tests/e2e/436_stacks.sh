@@ -133,7 +133,8 @@ if g++ -O2 -fno-optimize-sibling-calls -g thrown.cc -o thrown 2>err; then
 	check 'what exceptions left' status 0 "$SKIDPROF" report -i thrown.sim --callers work --format json
 	check 'called nothing since' json '[r["function"] for r in d["callers"]] == ["main"]'
 	"$SKIDPROF" report -i thrown.sim --children --format json >out 2>err
-	check 'and does not have it' json '(lambda c: c["main"] > 0.85 and c["caught"] < 0.2 and c["deep"] < 0.2 and c["work"] > 0.7)({r["function"]: r["share"] for r in d["children"]})'
+	# The unwinder's share may be too uncertain to be printed; its upper bound is told all the same.
+	check 'and does not have it' json '(lambda c: c["main"]["share"] > 0.85 and c["work"]["share"] > 0.7 and all(c[f]["hi"] < 0.2 * c["main"]["fixed"] for f in ("caught", "deep") if f in c))({r["function"]: r for r in d["children"]})'
 else
 	echo "ok $((n_tests += 1)) - calls that exceptions left # SKIP no g++"
 fi
