@@ -39,7 +39,8 @@ struct young *young_begin(size_t n_scopes);
 /* A sample, or burst, of a thread, and the scope that it is in (-1: none). */
 void young_sample(struct young *y, uint32_t thread, int32_t scope, bool burst);
 
-/* Sets young_share of every scope's problem: of its time that of threads younger than at any burst, where that is no chance. */
+/* Sets young_share of every scope's problem: of its time that of threads that had no burst yet, younger than at any of its own, where that
+ * is no chance. */
 void young_end(const struct young *y, struct problem *const *scope_problems);
 void young_free(struct young *y);
 

@@ -12,14 +12,19 @@
 enum { STEPS = 16, N_AGES = 32 * STEPS };
 
 struct ages {
-	uint32_t n[N_AGES], youngest_burst;
-	double n_bursts;
+	uint32_t n[N_AGES], youngest_burst; /* n: of threads that had no burst yet, here or elsewhere */
+	double all, n_bursts;
+};
+
+struct life {
+	uint32_t age; /* in samples */
+	bool had_burst;
 };
 
 struct young {
 	size_t n;
-	struct ages **v;      /* [n] of each scope, NULL where it has no sample */
-	VEC(uint32_t) thread; /* samples of each so far */
+	struct ages **v; /* [n] of each scope, NULL where it has no sample */
+	VEC(struct life) thread;
 };
 
 struct young *young_begin(size_t n_scopes)
@@ -39,13 +44,16 @@ static uint32_t step_of(uint32_t age)
 void young_sample(struct young *y, uint32_t thread, int32_t scope, bool burst)
 {
 	struct ages *a;
+	struct life *life;
 	uint32_t at;
 
 	while (y->thread.n <= thread)
-		vec_add(&y->thread, 0);
+		vec_add(&y->thread, (struct life){ 0 });
 	/* A burst that a sample's interrupt began comes behind it, and is as old. */
-	y->thread.v[thread] += !burst;
-	at = step_of(y->thread.v[thread]);
+	life = &y->thread.v[thread];
+	life->age += !burst;
+	life->had_burst |= burst;
+	at = step_of(life->age);
 	if (scope < 0)
 		return;
 	if (!y->v[scope]) {
@@ -53,7 +61,8 @@ void young_sample(struct young *y, uint32_t thread, int32_t scope, bool burst)
 		y->v[scope]->youngest_burst = N_AGES;
 	}
 	a = y->v[scope];
-	a->n[at] += !burst;
+	a->n[at] += !burst && !life->had_burst;
+	a->all += !burst;
 	a->n_bursts += burst;
 	if (burst && at < a->youngest_burst)
 		a->youngest_burst = at;
@@ -63,15 +72,14 @@ void young_end(const struct young *y, struct problem *const *scope_problems)
 {
 	for (size_t s = 0; s < y->n; s++) {
 		const struct ages *a = y->v[s];
-		double younger = 0, all = 0;
+		double younger = 0;
 
-		for (uint32_t i = 0; a && i < N_AGES; i++) {
+		for (uint32_t i = 0; a && i < N_AGES; i++)
 			younger += i < a->youngest_burst ? a->n[i] : 0;
-			all += a->n[i];
-		}
 		/* Bursts that come at any age leave none so long without one, but by chance. */
-		if (a && a->n_bursts > 0 && pow(1 - younger / all, a->n_bursts) < reason_limit_young_chance)
-			scope_problems[s]->young_share = younger / all;
+		if (a && a->n_bursts > 0 &&
+		    pow(1 - younger / a->all, a->n_bursts) < reason_limit_young_chance)
+			scope_problems[s]->young_share = younger / a->all;
 	}
 }
 

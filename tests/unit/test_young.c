@@ -48,10 +48,29 @@ static void late_ones_do(void **state)
 	assert_float_equal(share_with_bursts_from(60, 2), 0.6, 0.6 * (exp2(1 / 16.) - 1) + 1. / N_SAMPLES);
 }
 
+/* One thread whose bursts all fell into other code first was old enough for them: that this code had none was chance. */
+static void a_thread_that_had_bursts_elsewhere_was_not_too_young(void **state)
+{
+	struct problem here = { 0 }, elsewhere = { 0 };
+	struct problem *const problems[] = { &here, &elsewhere };
+	struct young *y = young_begin(2);
+
+	(void)state;
+	for (uint32_t i = 0; i < N_SAMPLES; i++) {
+		young_sample(y, 0, 0, false);
+		young_sample(y, 0, i < 60 ? 1 : 0, true);
+	}
+	young_end(y, problems);
+	young_free(y);
+	assert_true(here.young_share < 0.02);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(bursts_of_all_ages_leave_none),
-		                            cmocka_unit_test(late_ones_do) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bursts_of_all_ages_leave_none), cmocka_unit_test(late_ones_do),
+		cmocka_unit_test(a_thread_that_had_bursts_elsewhere_was_not_too_young)
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
