@@ -52,7 +52,9 @@ static inline struct pd_record hand_record(int event, const struct pd_branch *st
 	return hand_stack(event, with, n ? n + 1 : 0);
 }
 
-static inline struct recording *recording_by_hand(const struct hand_event *events, size_t n)
+/* The same, with n_samples records in the file: for what reads it by itself. */
+static inline struct recording *recording_with(const struct hand_event *events, size_t n,
+                                               const struct pd_record *samples, size_t n_samples)
 {
 	char path[] = "/tmp/recording.XXXXXX";
 	char *words[] = { "test" };
@@ -65,6 +67,7 @@ static inline struct recording *recording_by_hand(const struct hand_event *event
 	struct recording *r = NULL;
 	int fd = mkstemp(path);
 
+	code.mmap = (struct pd_mmap){ .ip = 0, .len_bytes = 1 << 20, .path = "/no/such/program" };
 	assert_true(fd >= 0);
 	close(fd);
 	unlink(path);
@@ -90,6 +93,10 @@ static inline struct recording *recording_by_hand(const struct hand_event *event
 		e[i].leader = events[i].leader;
 	}
 	assert_int_equal(pd_writer_open(path, &info, &w), 0);
+	if (n_samples)
+		assert_int_equal(pd_write_mmap(w, 1, 1, 1, &code.mmap), 0);
+	for (size_t i = 0; i < n_samples; i++)
+		assert_int_equal(pd_write_sample(w, &samples[i]), 0);
 	assert_int_equal(pd_writer_close(w), 0);
 	free(e);
 	free(ids);
@@ -97,9 +104,13 @@ static inline struct recording *recording_by_hand(const struct hand_event *event
 	assert_int_equal(recording_open(&opts, &r), 0);
 	unlink(path);
 	assert_int_equal(maps_new(&r->maps), 0);
-	code.mmap = (struct pd_mmap){ .ip = 0, .len_bytes = 1 << 20, .path = "/no/such/program" };
 	assert_int_equal(maps_apply(r->maps, &code), 0);
 	return r;
+}
+
+static inline struct recording *recording_by_hand(const struct hand_event *events, size_t n)
+{
+	return recording_with(events, n, NULL, 0);
 }
 
 #endif

@@ -5,6 +5,8 @@
 #include <math.h>
 
 #include "correct/evidence/whole.h"
+#include "correct/infer/space.h"
+#include "correct/model/effort.h"
 #include "tests/unit/fixture_problem.h"
 
 /* The loop of test_evidence_path.c: a lap by B runs 19 instructions (A B C), one past it 14 (A C). */
@@ -187,6 +189,133 @@ static void what_is_cut_short_counts_as_if_it_went_on(void **state)
 	assert_float_equal(mean_of(b, C, &spread), 8000, 80);
 }
 
+/*
+ * RUNGS such loops' A, B and C, each C falling into the next A and the last going back: one branch count of each rung is free, which
+ * is more than is solved together beside stacks.  In lap k rung r jumps past its B where r + k is a multiple of three.  Stacks
+ * come along the whole way, 20 to 40 branches apart.
+ */
+enum { RUNGS = 900, LAPS = 300, STACK = 17, EVERY = 20, RUNG_BYTES = 4 * 19 };
+
+struct ladder {
+	struct fixture f;
+	struct recording *rec;
+	struct whole *whole;
+	float *draws;
+	double n_b[RUNGS]; /* executions */
+	struct pd_branch *way;
+	size_t n_way;
+};
+
+static int setup_ladder(void **state)
+{
+	struct ladder *l = calloc(1, sizeof(*l));
+	static uint32_t n[3 * RUNGS];
+	static struct flow_edge edges[4 * RUNGS];
+	static uint8_t wanted[3 * RUNGS];
+
+	assert_non_null(l);
+	for (uint32_t i = 0; i < RUNGS; i++) {
+		const uint32_t next = 3 * ((i + 1) % RUNGS);
+
+		memcpy(n + (size_t)3 * i, n_insn, sizeof(n_insn));
+		edges[4 * i] = (struct flow_edge){ 3 * i, 3 * i + 1, FLOW_FALL };
+		edges[4 * i + 1] = (struct flow_edge){ 3 * i, 3 * i + 2, FLOW_TAKEN };
+		edges[4 * i + 2] = (struct flow_edge){ 3 * i + 1, 3 * i + 2, FLOW_FALL };
+		edges[4 * i + 3] = (struct flow_edge){ 3 * i + 2, next, next ? FLOW_FALL : FLOW_TAKEN };
+	}
+	memset(wanted, 1, sizeof(wanted));
+	fixture_make(&l->f, n, (size_t)3 * RUNGS, edges, (size_t)4 * RUNGS);
+	l->f.g.n_funcs = 1;
+	l->rec = recording_by_hand(events, 2);
+	l->whole = whole_begin(l->rec, &l->f.g, wanted);
+	l->draws = calloc((size_t)3 * RUNGS * N_DRAWS, sizeof(*l->draws));
+	l->way = calloc((size_t)RUNGS * LAPS, sizeof(*l->way));
+	*state = l;
+	return 0;
+}
+
+static int teardown_ladder(void **state)
+{
+	struct ladder *l = *state;
+
+	whole_end(l->whole);
+	recording_close(l->rec);
+	fixture_fini(&l->f);
+	free(l->draws);
+	free(l->way);
+	free(l);
+	return 0;
+}
+
+/* Returns the instructions of all laps. */
+static double climb(struct ladder *l)
+{
+	double insn = 0;
+
+	for (size_t lap = 0; lap < LAPS; lap++) {
+		for (size_t r = 0; r < RUNGS; r++) {
+			const uint64_t a = 0x1000 + r * RUNG_BYTES;
+			const bool jumps = (r + lap) % 3 == 0;
+
+			if (jumps)
+				l->way[l->n_way++] =
+				        (struct pd_branch){ .from_ip = a + 0x24, .to_ip = a + 0x3c };
+			l->n_b[r] += !jumps;
+			insn += jumps ? 14 : 19;
+		}
+		l->way[l->n_way++] =
+		        (struct pd_branch){ .from_ip = 0x1000 + RUNGS * RUNG_BYTES - 4, .to_ip = 0x1000 };
+	}
+	return insn;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of 900 rungs each B ran 200 times: draws of nine in ten hold that and are a quarter of it off at most, and their sum is within a hundredth. */
+static void executions_of_what_is_too_large_to_solve_lie_within_their_draws(void **state)
+{
+	struct ladder *l = *state;
+	const double insn = climb(l);
+	size_t n_free, held = 0;
+	unsigned seed = 1;
+	double sum = 0, truth = 0, width = 0;
+
+	space_size(l->f.p, NULL, &n_free);
+	assert_int_equal(n_free, RUNGS + 1);
+	assert_true(n_free > EFFORT_FREE_STACKS);
+	for (size_t at = STACK; at < l->n_way; at += EVERY + rand_r(&seed) % EVERY) {
+		struct pd_branch stack[STACK], with[HAND_MAX + 1];
+		struct pd_record r;
+		struct sample_seen s = { .rec = l->rec, .record = &r, .scope = -1 };
+
+		for (size_t i = 0; i < STACK; i++)
+			stack[i] = l->way[at - i];
+		r = hand_record(0, stack, STACK, with);
+		whole_sample(l->whole, &s);
+	}
+	assert_int_equal(whole_draws(l->whole, insn, 1, N_DRAWS, l->draws), 0);
+	for (size_t r = 0; r < RUNGS; r++) {
+		float v[N_DRAWS];
+
+		for (size_t d = 0; d < N_DRAWS; d++) {
+			v[d] = l->draws[d * 3 * RUNGS + 3 * r + B];
+			sum += (double)v[d] / N_DRAWS;
+		}
+		qsort(v, N_DRAWS, sizeof(*v), by_value);
+		held += l->n_b[r] >= (double)v[N_DRAWS / 20] &&
+		        l->n_b[r] <= (double)v[N_DRAWS - 1 - N_DRAWS / 20];
+		width += (double)(v[N_DRAWS - 1 - N_DRAWS / 20] - v[N_DRAWS / 20]);
+		truth += l->n_b[r];
+	}
+	assert_float_equal(sum, truth, 0.01 * truth);
+	assert_true(width < 0.5 * truth);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +326,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(code_that_is_not_there_says_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(stacks_lead_through_memory_without_a_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_cut_short_counts_as_if_it_went_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		        executions_of_what_is_too_large_to_solve_lie_within_their_draws, setup_ladder,
+		        teardown_ladder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
