@@ -78,13 +78,23 @@ enum weighing {
 };
 
 /* Of which stacks: of the processor's, those of the cycles event, or the others. */
-enum of_stacks { OF_RECORDS, OF_CYCLES, OF_INSNS, OF_BURSTS };
+enum of_stacks { OF_ALL, OF_RECORDS, OF_CYCLES, OF_INSNS, OF_BURSTS };
 
 static bool is_of(const struct stack *st, enum of_stacks of)
 {
-	if (of == OF_BURSTS || st->burst)
-		return of == OF_BURSTS && st->burst;
+	if (of == OF_ALL || of == OF_BURSTS || st->burst)
+		return of == OF_ALL || (of == OF_BURSTS && st->burst);
 	return of == OF_RECORDS || (st->cyc > 0) == (of == OF_CYCLES);
+}
+
+/* Some of the stacks; pieces stay r's. */
+static void stacks_of(const struct scope_stacks *r, enum of_stacks of, struct scope_stacks *out)
+{
+	*out = *r;
+	memset(&out->stacks, 0, sizeof(out->stacks));
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if (is_of(&r->stacks.v[i], of))
+			vec_add(&out->stacks, r->stacks.v[i]);
 }
 
 /* An estimate to be made: of which stacks, weighed how. */
@@ -93,10 +103,14 @@ struct plan {
 	enum weighing how;
 };
 
-/* What it is made for. */
+/*
+ * What it is made for; and whether bursts tell the same without a bias: else what stacks without cycles are believed less would be
+ * the prior of time's to say, which is further off.
+ */
 struct scope {
 	const struct space *space;
 	double total_insn;
+	bool bursts;
 };
 
 /* What stacks stand for: in one of them. */
@@ -189,15 +203,23 @@ static void taper(const struct scope_stacks *r, float *weight)
 	}
 }
 
-/* What half the window says, for as many instructions as all of it. */
-static void tally_half(const struct path *s, const struct scope_stacks *r, size_t n_edges,
+/* What half the window, or the newer half of each stack, says, for as many instructions as all of it. */
+static void tally_half(const struct path *s, const struct scope_stacks *r, size_t n_edges, enum weighing how,
                        const struct path_tally *mean, struct path_tally *half)
 {
 	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
+	struct scope_stacks newer;
 
-	path_weigh_by_cycles(s, r, 0.5, weight);
-	for (size_t i = 0; i < r->stacks.n; i++)
-		path_add_stack(s, r, &r->stacks.v[i], weight, 1, half);
+	stacks_of(r, OF_ALL, &newer);
+	for (size_t i = 0; i < newer.stacks.n && how != BY_CYCLES; i++)
+		newer.stacks.v[i].n_pieces -= newer.stacks.v[i].n_pieces / 2;
+	if (how == BY_CYCLES)
+		path_weigh_by_cycles(s, r, 0.5, weight);
+	else
+		weigh(s, &newer, n_edges, how, weight);
+	for (size_t i = 0; i < newer.stacks.n; i++)
+		path_add_stack(s, r, &newer.stacks.v[i], weight, 1, half);
+	vec_fini(&newer.stacks);
 	for (size_t e = 0; half->insn > 0 && e < n_edges; e++)
 		half->edge[e] *= mean->insn / half->insn;
 	free(weight);
@@ -225,8 +247,8 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	/* Samples of no weight, as of an event without a period in a damaged file. */
 	if (!(mean.insn > 0))
 		goto out;
-	if (plan->how == BY_CYCLES)
-		tally_half(s, r, n_edges, &mean, &half);
+	if (plan->how == BY_CYCLES || (of->bursts && plan->of != OF_BURSTS))
+		tally_half(s, r, n_edges, plan->how, &mean, &half);
 	err = path_noise(s, r, weight, space,
 	                 &(struct path_means){ &mean, mean_weight(r, weight), half.insn > 0 ? &half : NULL },
 	                 out->cov);
@@ -343,16 +365,6 @@ static int add_rows(const struct space *space, struct path_estimate *e, struct e
 	}
 	gsl_matrix_free(inverse);
 	return 0;
-}
-
-/* Some of the stacks; pieces stay r's. */
-static void stacks_of(const struct scope_stacks *r, enum of_stacks of, struct scope_stacks *out)
-{
-	*out = *r;
-	memset(&out->stacks, 0, sizeof(out->stacks));
-	for (size_t i = 0; i < r->stacks.n; i++)
-		if (is_of(&r->stacks.v[i], of))
-			vec_add(&out->stacks, r->stacks.v[i]);
 }
 
 void path_stacks_of_cycles(const struct scope_stacks *r, struct scope_stacks *out)
@@ -492,7 +504,6 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 {
 	struct path *s = state;
 	struct scope_stacks *r = &s->scopes[scope];
-	const struct scope of = { space, s->in.problems[scope]->total_insn };
 	/* Bursts come evenly in time: where that is no number of instructions neither can they stand for those. */
 	const struct plan of_bursts = { OF_BURSTS, s->in.rec->relative ? AS_SEEN : BY_INSNS };
 	struct plan plan[2];
@@ -500,6 +511,7 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	size_t d = space->n_free;
 	/* Bursts are of time: where branches were sampled they say less of stages than records do. */
 	size_t n_bursts = s->in.rec->branch_kind ? 0 : count_of(r, OF_BURSTS);
+	const struct scope of = { space, s->in.problems[scope]->total_insn, n_bursts >= model->few };
 	int has_records = 0, has_bursts = 0, err = 0;
 
 	if (!d)

@@ -179,7 +179,7 @@ struct path_tally {
 void path_add_stack(const struct path *s, const struct scope_stacks *r, const struct stack *st,
                     const float *weight, double times, struct path_tally *t);
 
-/* Sums over all stacks, weighed; what one stack weighs; and, or NULL, what half the window says of as many instructions. */
+/* Sums over all stacks, weighed; what one stack weighs; and, or NULL, what half the window, or of each stack, says of as many instructions. */
 struct path_means {
 	const struct path_tally *mean;
 	double stack;

@@ -200,7 +200,7 @@ static void find_variances(const struct flows *f, const double *cov, double *var
 	}
 }
 
-/* What half the window misses all flows by together is one direction, in which totals may choose. */
+/* What half the window, or half of each stack, misses all flows by together is one direction, in which totals may choose. */
 static void add_apart(const struct space *space, const struct path_means *means, double *cov)
 {
 	const size_t d = space->n_free;
@@ -216,8 +216,9 @@ static void add_apart(const struct space *space, const struct path_means *means,
 
 /*
  * Where stacks are few the scatter is shrunk towards what errors of each flow by itself would be, no flow is left quite
- * certain, and each is allowed the error of eq. 13: what was slow before the newest edge is still seen too often.  Interrupts wait
- * until an instruction retires, so moments are not quite fair: that weighs twice as much in half the window, by which it is told.
+ * certain, and each is allowed the error of eq. 13: what was slow before the newest edge is still seen too often.  Moments are
+ * not fair: interrupts wait until an instruction retires, and stacks without cycles have what leads to slow code too often.  The
+ * branches next to the moment have most of that: half the window, or the newer half of each stack, tells how much it is.
  */
 static int add_errors(const struct flows *f, const struct path_means *means, size_t n_stacks, double *var,
                       double *errors, double *cov)
