@@ -30,13 +30,19 @@ struct unit {
 	uint32_t *ids;
 };
 
+/* What an entry without a linkage name stands in: "a::b", and where that is a class without a name (a closure's) its entry. */
+struct holder {
+	const char *prefix;
+	Dwarf_Die unnamed; /* addr NULL: it is no such class */
+};
+
 struct walk {
 	struct dwarf_source *s;
 	/* Damaged DWARF can make a walk endless: no more entries than the units have bytes. */
 	uint64_t budget;
 	VEC(Dwarf_Die) functions; /* with code */
-	struct pairs prefix_ids;  /* of entries without a linkage name, into prefixes */
-	VEC(const char *) prefixes;
+	struct pairs holder_ids;  /* of entries without a linkage name, into holders */
+	VEC(struct holder) holders;
 	struct pairs origins;       /* entries that a function's copies refer to ... */
 	VEC(uint32_t) inlining_of;  /* ... and its inlining, by origins */
 	struct pairs inlining_keys; /* pool texts: numbers of inlinings */
@@ -84,6 +90,23 @@ static bool may_hold_functions(int tag)
 	       tag == DW_TAG_lexical_block;
 }
 
+/* Compilers declare a closure's call themselves, and no one else's of a class. */
+static bool is_closure(Dwarf_Die *class)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die die;
+	const char *name;
+
+	if (dwarf_child(class, &die) != 0)
+		return false;
+	do {
+		name = dwarf_tag(&die) == DW_TAG_subprogram ? dwarf_diename(&die) : NULL;
+		if (name && strcmp(name, "operator()") == 0 && dwarf_attr(&die, DW_AT_artificial, &attr))
+			return true;
+	} while (next_sibling(&die));
+	return false;
+}
+
 /* "a::b" for what stands inside it; blocks add nothing. */
 static const char *prefix_below(struct walk *w, Dwarf_Die *die, int tag, const char *prefix)
 {
@@ -92,21 +115,21 @@ static const char *prefix_below(struct walk *w, Dwarf_Die *die, int tag, const c
 	if (!name && tag == DW_TAG_namespace)
 		name = "(anonymous namespace)";
 	else if (!name && is_class(tag))
-		name = "{unnamed}";
+		name = is_closure(die) ? "{lambda}" : "{unnamed}";
 	if (!name)
 		return prefix;
 	return *prefix ? texts_printf(&w->s->m->pool, "%s::%s", prefix, name)
 	               : texts_add(&w->s->m->pool, name, strlen(name));
 }
 
-static void note_function(struct walk *w, Dwarf_Die *die, const char *prefix)
+static void note_function(struct walk *w, Dwarf_Die *die, const struct holder *holder)
 {
-	if (*prefix && !linkage_name(die)) {
-		size_t id = pairs_must(&w->prefix_ids, (uintptr_t)die->addr, 0);
+	if (*holder->prefix && !linkage_name(die)) {
+		size_t id = pairs_must(&w->holder_ids, (uintptr_t)die->addr, 0);
 
-		if (id == w->prefixes.n)
-			vec_add(&w->prefixes, prefix);
-		w->prefixes.v[id] = prefix;
+		if (id == w->holders.n)
+			vec_add(&w->holders, *holder);
+		w->holders.v[id] = *holder;
 	}
 	if (has_code(die))
 		vec_add(&w->functions, *die);
@@ -114,10 +137,13 @@ static void note_function(struct walk *w, Dwarf_Die *die, const char *prefix)
 
 static void find_functions(struct walk *w, Dwarf_Die *parent, const char *prefix, unsigned depth)
 {
+	struct holder holder = { .prefix = prefix };
 	Dwarf_Die die;
 
 	if (depth > DEEPEST || dwarf_child(parent, &die) != 0)
 		return;
+	if (is_class(dwarf_tag(parent)) && !dwarf_diename(parent))
+		holder.unnamed = *parent;
 	do {
 		int tag = dwarf_tag(&die);
 
@@ -125,7 +151,7 @@ static void find_functions(struct walk *w, Dwarf_Die *parent, const char *prefix
 			return;
 		w->budget--;
 		if (tag == DW_TAG_subprogram)
-			note_function(w, &die, prefix);
+			note_function(w, &die, &holder);
 		if (may_hold_functions(tag) && dwarf_haschildren(&die) > 0)
 			find_functions(w, &die, prefix_below(w, &die, tag, prefix), depth + 1);
 	} while (next_sibling(&die));
@@ -145,22 +171,27 @@ static Dwarf_Die origin_of(Dwarf_Die die)
 	return die;
 }
 
-static const char *qualified_name(struct walk *w, Dwarf_Die *die)
+static struct holder *holder_of(struct walk *w, Dwarf_Die *die)
 {
-	const char *name = dwarf_diename(die);
 	Dwarf_Attribute attr;
 	Dwarf_Die declared;
-	long id;
+	long id = pairs_find(&w->holder_ids, (uintptr_t)die->addr, 0);
+
+	/* A definition outside its class stands where the class doesn't. */
+	if (id < 0 && dwarf_attr(die, DW_AT_specification, &attr) && dwarf_formref_die(&attr, &declared))
+		id = pairs_find(&w->holder_ids, (uintptr_t)declared.addr, 0);
+	return id < 0 ? NULL : &w->holders.v[id];
+}
+
+static const char *qualified_name(struct walk *w, Dwarf_Die *die, const struct holder *holder)
+{
+	const char *name = dwarf_diename(die);
 
 	if (!name || !*name)
 		return "(unnamed)";
-	id = pairs_find(&w->prefix_ids, (uintptr_t)die->addr, 0);
-	/* A definition outside its class stands where the class doesn't. */
-	if (id < 0 && dwarf_attr(die, DW_AT_specification, &attr) && dwarf_formref_die(&attr, &declared))
-		id = pairs_find(&w->prefix_ids, (uintptr_t)declared.addr, 0);
-	if (id < 0)
+	if (!holder)
 		return texts_add(&w->s->m->pool, name, strlen(name));
-	return texts_printf(&w->s->m->pool, "%s::%s", w->prefixes.v[id], name);
+	return texts_printf(&w->s->m->pool, "%s::%s", holder->prefix, name);
 }
 
 static struct unit *unit_of(struct walk *w, Dwarf_CU *cu)
@@ -213,16 +244,21 @@ static bool is_local_linkage(const char *linkage)
 static void describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
 {
 	const char *linkage = linkage_name(die), *preferred;
+	struct holder *holder = holder_of(w, die);
 	Dwarf_Attribute attr;
+	Dwarf_Die *declared = die;
 	int line = 0;
 
-	inlining->file = file_of(w, dwarf_attr_integrate(die, DW_AT_decl_file, &attr));
-	inlining->line = !dwarf_decl_line(die, &line) && line > 0 ? (unsigned)line : 0;
+	/* A closure's call has no place of its own, but its class has: else all closures of a function were one. */
+	if (holder && holder->unnamed.addr && dwarf_decl_line(die, &line) != 0)
+		declared = &holder->unnamed;
+	inlining->file = file_of(w, dwarf_attr_integrate(declared, DW_AT_decl_file, &attr));
+	inlining->line = !dwarf_decl_line(declared, &line) && line > 0 ? (unsigned)line : 0;
 	if (linkage && *linkage) {
 		inlining->linkage = texts_add(&w->s->m->pool, linkage, strlen(linkage));
 		inlining->name = NULL;
 	} else {
-		inlining->linkage = inlining->name = qualified_name(w, die);
+		inlining->linkage = inlining->name = qualified_name(w, die, holder);
 	}
 	/* In glibc malloc is __libc_malloc, as __GI___libc_malloc: its users know it by the name that they call. */
 	preferred = symbols_preferred(w->s->m, inlining->linkage);
@@ -376,8 +412,8 @@ static void walk_fini(struct walk *w)
 	pairs_fini(&w->inlining_keys);
 	vec_fini(&w->inlining_of);
 	pairs_fini(&w->origins);
-	vec_fini(&w->prefixes);
-	pairs_fini(&w->prefix_ids);
+	vec_fini(&w->holders);
+	pairs_fini(&w->holder_ids);
 	vec_fini(&w->functions);
 }
 

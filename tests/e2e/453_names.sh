@@ -68,6 +68,24 @@ for kind, key in ("functions", "full_name"), ("annotations", "full_name"):
 assert names <= {f["name"] for f in data["flame"]["functions"]}
 P
 
+# Closures: gcc gives their calls neither a name of their own nor a place.  What each ran is told by how often it is called.
+cat >closures.cc <<'C'
+#include <cstdio>
+#include <cstdlib>
+template <class F> __attribute__((noipa)) unsigned times(unsigned n, F f) { unsigned s = 0; while (n--) s += f(n); return s; }
+int main(int, char **argv)
+{
+	unsigned n = atoi(argv[1]);
+	unsigned s = times(n, [](unsigned i) __attribute__((noinline)) { return i * 3; });
+	s += times(3 * n, [](unsigned i) __attribute__((noinline)) { return i ^ 5; });
+	std::printf("%u\n", s);
+}
+C
+g++ -O1 -g closures.cc -o closures || exit 1
+"$SKIDPROF" record --pmu sim -q -o c.data ./closures 100000 >/dev/null || exit 1
+check 'two closures of one function' status 0 "$SKIDPROF" report -q -i c.data --calls --format json
+check 'are two rows, each with its place and its calls' json '{f["full_name"]: round(f["calls"] / 1e4) for f in d["calls"] if "lambda" in f["full_name"] and "times" not in f["full_name"]} == {"main::{lambda}::operator() [closures.cc:7]": 10, "main::{lambda}::operator() [closures.cc:8]": 30}'
+
 # The kernel: what it does for dd is most of its time.
 work=(dd if=/dev/zero of=/dev/null bs=64k count=30000)
 if ! "$SKIDPROF" record --pmu hardware -e cpu-clock:uk -c 249989 -q -o k.data "${work[@]}" >/dev/null 2>&1 || ! grep -q '^[0-9a-f]*[1-9a-f][0-9a-f]* T _text' /proc/kallsyms; then
