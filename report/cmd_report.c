@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
@@ -10,6 +11,7 @@
 #include "profiler/base/path.h"
 #include "report/assemble/assemble.h"
 #include "report/cmd.h"
+#include "report/exchange.h"
 #include "report/html.h"
 #include "report/match/join.h"
 #include "report/options.h"
@@ -43,6 +45,7 @@ enum key {
 	KEY_PROCESSES,
 	KEY_THREADS,
 	KEY_BY,
+	KEY_EXPORT,
 };
 
 static const struct argp_option options[] = {
@@ -83,6 +86,10 @@ static const struct argp_option options[] = {
 	{ "source-dir", KEY_SOURCE_DIR, "DIR", 0, "With --html: look for source files under DIR first", 2 },
 	{ "prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0,
 	  "With --html: source paths that begin with OLD begin with NEW here", 2 },
+	{ "export", KEY_EXPORT, "WORD", 0,
+	  "Write the profile for another tool: folded or folded-cycles (flamegraph.pl), callgrind "
+	  "(KCachegrind), pprof",
+	  2 },
 	{ "why", KEY_WHY, "FUNCTION", 0, "Explain one function's numbers", 2 },
 	{ "sort", KEY_SORT, "KEY", 0,
 	  "share (default), raw, fixed, cycles, ipc, change, status, name, calls or pid", 2 },
@@ -101,6 +108,7 @@ struct options {
 	struct report_opts report;
 	const char *truth;
 	const char *html;
+	enum exchange export;
 	struct source_opts sources;
 	struct chosen chosen;
 	bool by_core;
@@ -188,9 +196,9 @@ static const char *name_of(int key)
 /* Two tables can't be printed at once, and which of two is meant is not ours to guess. */
 static int choose(int key, struct chosen *c)
 {
-	static const int tables[] = { KEY_REGIONS, KEY_LINES,   KEY_CALLS, KEY_PROCESSES,
-		                      KEY_THREADS, KEY_EVENTS,  KEY_TRIPS, KEY_CHILDREN,
-		                      KEY_CALLERS, KEY_CALLEES, KEY_INSNS, KEY_WHY },
+	static const int tables[] = { KEY_REGIONS, KEY_LINES, KEY_CALLS,    KEY_PROCESSES, KEY_THREADS,
+		                      KEY_EVENTS,  KEY_TRIPS, KEY_CHILDREN, KEY_CALLERS,   KEY_CALLEES,
+		                      KEY_INSNS,   KEY_WHY,   KEY_EXPORT },
 	                 counts[] = { KEY_RAW, KEY_FIXED, KEY_BOTH };
 	int *of = NULL, other;
 
@@ -245,6 +253,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->input.correct.stacks = o->input.correct.texts = true;
 		err = 0;
 		break;
+	case KEY_EXPORT:
+		err = exchange_parse(arg, &o->export);
+		o->input.correct.stacks = true;
+		break;
 	case KEY_SOURCE_DIR:
 		err = source_add_dir(&o->sources, arg);
 		break;
@@ -273,6 +285,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return err < 0 ? EINVAL : 0;
 }
 
+/* Exact counts, but of another input: there is nothing that they can be used for here. */
+static void doubt_all(struct profile *p)
+{
+	static const char why[] = "exact counts of other arguments: another input has other counts";
+
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		struct profile_func *f = &p->funcs[i];
+
+		f->status = f->rolled_status = PROFILE_UNRELIABLE;
+		f->why = f->rolled_why = why;
+	}
+}
+
 static int apply_truth(const struct options *o, struct profile *p)
 {
 	struct truth *t = NULL;
@@ -282,6 +307,8 @@ static int apply_truth(const struct options *o, struct profile *p)
 		err = match_apply(p, t, o->truth, &o->input.correct.modules);
 	if (err == 0)
 		err = report_same_command(p, o->truth, t->cmdline);
+	if (err == 0 && p->meta.truth_of_other_arguments)
+		doubt_all(p);
 	if (err == 0 && !p->meta.truth_rolled)
 		sp_note("%s: read as %s", o->truth, t->format);
 	truth_free(t);
@@ -305,11 +332,32 @@ static int roll_up(struct options *o)
 /* What goes together with a table for each kind of cores. */
 static int check_by_core(const struct options *o)
 {
-	if (o->html || o->truth || o->input.correct.event)
-		return sp_fail(SP_EUSAGE, "--by core: not with --html, --truth or --event");
+	if (o->html || o->truth || o->input.correct.event || o->export)
+		return sp_fail(SP_EUSAGE, "--by core: not with --html, --truth, --event or --export");
 	if (o->input.format == REPORT_CSV)
 		return sp_fail(SP_EUSAGE, "--by core: is text or JSON");
 	return 0;
+}
+
+/* Other tools read counts of this recording, and a file of bytes is nothing to look at. */
+static int check_export(const struct options *o)
+{
+	if (o->export == EXCHANGE_NONE)
+		return 0;
+	if (o->html || o->truth || o->input.correct.event || o->input.format != REPORT_TEXT)
+		return sp_fail(SP_EUSAGE, "--export: not with --html, --truth, --event or --format");
+	if (o->export == EXCHANGE_PPROF && isatty(STDOUT_FILENO))
+		return sp_fail(SP_EUSAGE, "--export pprof: is no text; write it to a file ('> app.pb')");
+	return 0;
+}
+
+static int write_export(const struct options *o, const struct profile *p)
+{
+	struct term term = { .f = stdout };
+	int err = exchange_write(p, o->export, o->report.show == REPORT_RAW, term.f),
+	    closed = term_close(&term);
+
+	return err < 0 ? err : closed;
 }
 
 /* The kinds of cores that were sampled, which p holds the names of. */
@@ -417,6 +465,9 @@ int cmd_report(int argc, char **argv)
 		               "--truth counts whole runs: not with --comm, --pid, --tid, --time or --event");
 	if (o.by_core)
 		return report_by_core(&o);
+	err = check_export(&o);
+	if (err < 0)
+		return err;
 	err = path_check_output(o.html, "--html");
 	if (err == 0)
 		err = assemble_profile(&o.input.correct, &p);
@@ -428,7 +479,9 @@ int cmd_report(int argc, char **argv)
 		profile_free(p);
 		return err;
 	}
-	if (o.html) {
+	if (o.export) {
+		err = write_export(&o, p);
+	} else if (o.html) {
 		err = html_write(p, &(struct html_opts){ &o.input.correct.modules, &o.sources }, o.html);
 	} else {
 		sort_by_what_there_is(p, &o.report);

@@ -37,7 +37,7 @@ static void add_row(struct compare *c, const char *name, double truth, const str
 		.hi = count->hi,
 		.cyc = count->cyc,
 		.status = status,
-		.ipc_truth = report_ipc(c->p, truth, count->cyc),
+		.ipc_truth = truth > 0 ? report_ipc(c->p, truth, count->cyc) : NAN,
 		.ipc_raw = report_ipc(c->p, count->raw_insn, count->raw_cyc),
 		.ipc_fixed = report_ipc(c->p, count->insn, count->cyc),
 	};

@@ -138,7 +138,9 @@ static void print_score(const struct compare *c, FILE *f)
 	char what[160];
 
 	fprintf(f, "\n%-56s %9s %9s\n", "", "RAW", "FIXED");
-	snprintf(what, sizeof(what), "eps over %s (total variation, ours: eq. 21)", by_word(c->by));
+	/* One of them: without its s. */
+	snprintf(what, sizeof(what), "instructions attributed to the wrong %.*s (eps)",
+	         (int)strlen(by_word(c->by)) - 1, by_word(c->by));
 	print_pair(what, s->eps_raw, s->eps_fixed, f);
 	snprintf(what, sizeof(what), "mean error, %zu of at least %g%% of the truth", s->n_scored,
 	         100 * c->min_share);

@@ -19,21 +19,17 @@ enum { MAX_DEPTH = 60, MAX_FRAMES = 60000 };
 
 /* Frames that are no function's: all of it, code whose callers nothing tells, frames that are each too small, and add_unseen(). */
 static const uint32_t frame_all = UINT32_MAX, frame_unplaced = UINT32_MAX - 1, frame_small = UINT32_MAX - 2,
-                      frame_unseen = UINT32_MAX - 3, first_special = UINT32_MAX - 3;
+                      frame_unseen = UINT32_MAX - 3;
+const uint32_t flame_first_special = UINT32_MAX - 3;
 
 /* A caller with so much of the calls has all of them. */
 static const double whole = 0.999;
 
-struct frame {
-	uint32_t parent, func;
-	double raw, fixed, cyc;
-	bool guess;
-};
-
 struct flame {
 	const struct profile *p;
-	VEC(struct frame) frames;
+	VEC(struct flame_frame) frames;
 	double total; /* fixed instructions, or cycles */
+	double cycles;
 };
 
 static double weight(const struct flame *f, double fixed, double cyc)
@@ -44,7 +40,7 @@ static double weight(const struct flame *f, double fixed, double cyc)
 static int add(struct flame *f, uint32_t parent, uint32_t func, double raw, double fixed, double cyc,
                bool guess)
 {
-	return vec_push(&f->frames, (struct frame){ parent, func, raw, fixed, cyc, guess });
+	return vec_push(&f->frames, (struct flame_frame){ parent, func, raw, fixed, cyc, guess });
 }
 
 /*
@@ -68,7 +64,7 @@ static int add_unseen(struct flame *f, const double *insn, const double *held, c
 			sum[holder] += (held[p->frames[i].phys_func] - 1) * insn[i];
 	}
 	for (size_t i = 1; i < p->n_frames && err == 0; i++) {
-		if (sum[i] >= min_frame * f->total && f->frames.v[number[i]].func < first_special)
+		if (sum[i] >= min_frame * f->total && f->frames.v[number[i]].func < flame_first_special)
 			err = add(f, number[i], frame_unseen, 0, sum[i], 0, false);
 		else
 			f->frames.v[number[i]].fixed += sum[i];
@@ -95,7 +91,7 @@ static int of_stacks(struct flame *f)
 		uint32_t parent = number[frame->parent];
 
 		if (sum[i] < min_frame * f->total || f->frames.n >= MAX_FRAMES) {
-			struct frame *to;
+			struct flame_frame *to;
 
 			if (f->frames.v[parent].func == frame_small)
 				number[i] = parent;
@@ -314,19 +310,24 @@ static int from_roots(struct walk *w)
 static int add_unplaced(struct walk *w)
 {
 	const struct profile *p = w->f->p;
-	double all = 0;
+	double all = 0, cycles = 0;
 	int err = 0;
 
-	for (uint32_t f = 0; f < p->n_funcs; f++)
-		all += fmax(1 - w->placed[f], 0) *
-		       weight(w->f, p->funcs[f].rolled.insn, p->funcs[f].rolled.cyc);
-	if (all < min_frame * w->f->total)
+	/* Cycles may be of functions without instructions. */
+	for (uint32_t f = 0; f < p->n_funcs; f++) {
+		const struct profile_count *c = &p->funcs[f].rolled;
+		double left = fmax(1 - w->placed[f], 0);
+
+		all += left * weight(w->f, c->insn, c->cyc);
+		cycles += left * c->cyc;
+	}
+	if (all < min_frame * w->f->total && cycles < min_frame * w->f->cycles)
 		return 0;
 	err = need_unplaced(w);
 	for (uint32_t f = 0; f < p->n_funcs && err == 0; f++) {
 		const struct profile_count *c = &p->funcs[f].rolled;
 		const double left = fmax(1 - w->placed[f], 0);
-		struct frame *to = &w->f->frames.v[w->unplaced];
+		struct flame_frame *to = &w->f->frames.v[w->unplaced];
 
 		if (left * weight(w->f, c->insn, c->cyc) >= min_frame * w->f->total &&
 		    w->f->frames.n < MAX_FRAMES) {
@@ -380,7 +381,7 @@ static int of_flow(struct flame *f)
 static int add_small(struct walk *w, uint32_t parent, uint32_t *small, uint32_t func, double share)
 {
 	const struct profile_count *c = &w->f->p->funcs[func].rolled;
-	struct frame *to;
+	struct flame_frame *to;
 	int err = 0;
 
 	if (!*small) {
@@ -457,21 +458,22 @@ static json_t *func_json(const struct profile *p, uint32_t func)
 	                 json_number(f->count.hi), "status", profile_status_word(f->status));
 }
 
-static json_t *frames_json(const struct flame *f, json_t *funcs, uint32_t *number)
+static json_t *frames_json(const struct profile *p, const struct flame_frame *v, size_t n, json_t *funcs,
+                           uint32_t *number)
 {
 	json_t *out = json_array();
 
-	for (size_t i = 0; i < f->frames.n; i++) {
-		const struct frame *x = &f->frames.v[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct flame_frame *x = &v[i];
 		json_t *one = json_array();
 
-		if (x->func < first_special && number[x->func] == UINT32_MAX) {
+		if (x->func < flame_first_special && number[x->func] == UINT32_MAX) {
 			number[x->func] = (uint32_t)json_array_size(funcs);
-			json_array_append_new(funcs, func_json(f->p, x->func));
+			json_array_append_new(funcs, func_json(p, x->func));
 		}
 		json_array_append_new(one, json_integer(x->parent));
 		/* What is no function's is -1 to -4. */
-		json_array_append_new(one, json_integer(x->func < first_special
+		json_array_append_new(one, json_integer(x->func < flame_first_special
 		                                                ? (json_int_t)number[x->func]
 		                                                : -1 - (json_int_t)(frame_all - x->func)));
 		json_array_append_new(one, json_real(round(x->raw)));
@@ -483,39 +485,61 @@ static json_t *frames_json(const struct flame *f, json_t *funcs, uint32_t *numbe
 	return out;
 }
 
-int flame_json(const struct profile *p, json_t *doc)
+int flame_frames(const struct profile *p, struct flame_frame **out, size_t *n, const char **note)
 {
 	bool stacks = inclusive_source(p) == INCLUSIVE_STACKS,
 	     bursts = !stacks && inclusive_source(p) == INCLUSIVE_FLOW && p->n_context_stacks > 0;
 	struct flame f = { .p = p };
-	uint32_t *number = malloc((p->n_funcs + 1) * sizeof(*number));
-	json_t *funcs = json_array(), *frames;
-	int err = number && funcs ? add(&f, 0, frame_all, 0, 0, 0, false)
-	                          : sp_fail(SP_ENOMEM, "out of memory for a page");
+	int err = add(&f, 0, frame_all, 0, 0, 0, false);
 
-	for (size_t i = 0; i < p->n_funcs; i++)
+	for (size_t i = 0; i < p->n_funcs; i++) {
 		f.total += weight(&f, p->funcs[i].count.insn, p->funcs[i].count.cyc);
+		f.cycles += p->funcs[i].count.cyc;
+	}
 	if (err == 0)
 		err = stacks ? of_stacks(&f) : bursts ? of_contexts(&f) : of_flow(&f);
+	if (err < 0) {
+		vec_fini(&f.frames);
+		return err;
+	}
+	*out = f.frames.v;
+	*n = f.frames.n;
+	*note = stacks   ? "who called: call stacks of the samples"
+	        : bursts ? "who called: stacks of bursts, and their paths; what is on none of them stands "
+	                   "apart, hatched"
+	                 : "who called: the code's flow; hatched frames have several callers and are divided "
+	                   "as these call, which is a guess; what nothing is known to call stands apart: "
+	                   "record -g tells more";
+	return 0;
+}
+
+const char *flame_name(const struct profile *p, uint32_t func)
+{
+	return func == frame_all        ? "all"
+	       : func == frame_unplaced ? "[callers not known]"
+	       : func == frame_small    ? "[callees, each too small to be seen]"
+	       : func == frame_unseen   ? "[inlined, where no sample fell]"
+	                                : report_name(&p->funcs[func]);
+}
+
+int flame_json(const struct profile *p, json_t *doc)
+{
+	uint32_t *number = mem_malloc((p->n_funcs + 1) * sizeof(*number));
+	struct flame_frame *v = NULL;
+	json_t *funcs = json_array(), *frames;
+	const char *note;
+	size_t n = 0;
+	int err = flame_frames(p, &v, &n, &note);
+
 	if (err == 0) {
 		memset(number, 0xff, (p->n_funcs + 1) * sizeof(*number));
-		frames = frames_json(&f, funcs, number);
-		json_object_set_new(
-		        doc, "flame",
-		        json_pack(
-		                "{s:b, s:s, s:O, s:o}", "has_insn", report_has_insn(p), "note",
-		                stacks   ? "who called: call stacks of the samples"
-		                : bursts ? "who called: stacks of bursts, and their paths; what is on none "
-		                           "of them "
-		                           "stands apart, hatched"
-		                         : "who called: the code's flow; hatched frames have several callers "
-		                           "and are divided as these call, which is a guess; what nothing is "
-		                           "known to "
-		                           "call stands apart: record -g tells more",
-		                "functions", funcs, "frames", frames));
+		frames = frames_json(p, v, n, funcs, number);
+		json_object_set_new(doc, "flame",
+		                    json_pack("{s:b, s:s, s:O, s:o}", "has_insn", report_has_insn(p), "note",
+		                              note, "functions", funcs, "frames", frames));
 	}
 	json_decref(funcs);
 	free(number);
-	vec_fini(&f.frames);
+	free(v);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "correct/judge/reasons.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
@@ -196,18 +197,16 @@ static void print_truth(const struct profile *p, FILE *f)
 	number_si(insn, n);
 	fprintf(f, "# instructions are exact counts of another run: %s; SHARE is of them, %s in all", text,
 	        n);
-	if (report_has_cyc(p) && cyc > 0)
-		fprintf(f, ", IPC %.2g", insn / cyc);
+	if (report_has_cyc(p) && cyc > 0 && !m->truth_of_other_arguments)
+		fprintf(f, ", IPC %.2f", insn / cyc);
 	fputc('\n', f);
 	if (*m->truth_why) {
 		safe(m->truth_why, text);
 		fprintf(f, "# NOT THE SAME RUN? %s\n", text);
-		if (names_variant(text))
-			fputs("# the C library chooses such functions by the processor, the simulated one "
-			      "has "
-			      "others: record with\n"
-			      "# GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-AVX512BW,-AVX512F, as "
-			      "skidprof-truth(1) says\n",
+		if (names_variant(text) && !strstr(text, REASON_TUNABLES))
+			fputs("# the C library chooses such functions by the processor, for the emulated one "
+			      "others: to choose alike, record with\n"
+			      "# " REASON_TUNABLES " (skidprof-truth(1))\n",
 			      f);
 	}
 }

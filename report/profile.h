@@ -334,10 +334,11 @@ struct profile_meta {
 	const char *filter;   /* the part of the recording that this is of; NULL = all of it */
 	uint64_t
 	        n_all_samples; /* of the whole recording, of which a part is shown; bursts and timed paths are none */
-	bool one_event;        /* an event was asked for, and is shown as sampled */
-	const char *truth;     /* where counts of instructions come from, NULL = this recording */
-	bool truth_rolled;     /* they are of physical functions only: reports show those */
-	const char *truth_why; /* what speaks against its being of the same run; "" if nothing */
+	bool one_event;                /* an event was asked for, and is shown as sampled */
+	const char *truth;             /* where counts of instructions come from, NULL = this recording */
+	bool truth_rolled;             /* they are of physical functions only: reports show those */
+	const char *truth_why;         /* what speaks against its being of the same run; "" if nothing */
+	bool truth_of_other_arguments; /* and the recording's cycles over its instructions are no IPC */
 };
 
 struct profile {

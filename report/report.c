@@ -117,7 +117,7 @@ double report_ipc(const struct profile *p, double insn, double cyc)
 	if (!report_has_cyc(p) || !report_has_insn(p) || !isfinite(insn) || !(cyc > 0))
 		return NAN;
 	/* Cycles of code that an exact count has never run. */
-	if (p->meta.truth && !(insn > 0))
+	if (p->meta.truth && (!(insn > 0) || p->meta.truth_of_other_arguments))
 		return NAN;
 	if (cyc < profile_fewest_samples * cyc_per_sample(p))
 		return NAN;
@@ -131,7 +131,7 @@ const char *report_no_ipc(const struct profile *p, double insn, double cyc)
 		return NULL;
 	if (!(cyc > 0) || cyc < profile_fewest_samples * cyc_per_sample(p))
 		return "no IPC: fewer than five samples of cycles fell into it";
-	if (!(insn > 0))
+	if (!(insn > 0) || (p->meta.truth && p->meta.truth_of_other_arguments))
 		return "no IPC: its cycles and the count of its instructions are of different runs";
 	return "no IPC: over eight instructions a cycle are more than any core keeps up; it retires together "
 	       "with "
@@ -557,7 +557,7 @@ int report_verdict_of(const struct profile *p, const char *function)
 		return 0;
 	n = report_unreliable(p, function, &first);
 	/* Shares of other work are no errors, whatever their functions are. */
-	if (*p->meta.truth_why && (!first || !p->meta.truth))
+	if (*p->meta.truth_why && (!first || !p->meta.truth || p->meta.truth_of_other_arguments))
 		return sp_fail(SP_EDOUBT, "this profile is not to be trusted: %s", p->meta.truth_why);
 	if (!first && function)
 		return 0;

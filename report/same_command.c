@@ -42,6 +42,7 @@ int report_same_command(struct profile *p, const char *truth, const char *counte
 	         "other counts%s%.500s",
 	         truth, counted, recorded, *p->meta.truth_why ? "; " : "", p->meta.truth_why);
 	p->meta.truth_why = profile_string(p, why);
+	p->meta.truth_of_other_arguments = true;
 	p->worst = PROFILE_UNRELIABLE;
 	return p->meta.truth_why ? 0 : -SP_ENOMEM;
 }

@@ -15,6 +15,10 @@
 /* On a scope or a region.  VERDICT_RAW: nothing speaks against the raw counts, and they stay: no draws. */
 enum problem_verdict { VERDICT_OK, VERDICT_WEAK, VERDICT_RAW, VERDICT_UNRELIABLE };
 
+/* With these the C library chooses under the emulator, which has neither AVX-512 nor transactions, what it chooses on the processor. */
+#define REASON_TUNABLES \
+	"GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-AVX512BW,-AVX512F,-RTM,-Prefer_No_VZEROUPPER"
+
 #define REASON(key, status, limit, text)                                           \
 	static const double reason_limit_##key = (limit);                          \
 	static const char reason_text_##key[] = text;                              \

@@ -818,20 +818,21 @@ static const char *words_for_none(const struct bursts *b)
 void bursts_say(const struct bursts *b, uint64_t time_ns)
 {
 	double cpu_ns = (double)time_ns;
+	char cut[80] = "";
 
 	say_failures(b);
 	timed_paths_say(&b->timed, cpu_ns);
 	say_unreplayed(b);
+	if (b->n_cut)
+		snprintf(cut, sizeof(cut), " (%ju cut short by system calls or signals)", (uintmax_t)b->n_cut);
 	/* Where it hardly ran, or its counters were closed as it began, that it has no samples is said. */
 	if (!b->n_written && cpu_ns > (double)b->moment_ns)
 		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns, words_for_none(b));
 	if (!b->n_written)
 		return;
-	sp_note("%ju burst%s of %.0f branches (%ju cut short by system calls or signals) held the program "
-	        "for "
-	        "%.2f%% of its time%s",
+	sp_note("%ju burst%s of %.0f branches%s held the program for %.2f%% of its time%s",
 	        (uintmax_t)b->n_written, sp_plural(b->n_written),
-	        (double)b->account.n_branches / (double)b->n_written, (uintmax_t)b->n_cut,
+	        (double)b->account.n_branches / (double)b->n_written, cut,
 	        cpu_ns > 0 ? 100 * (double)b->account.held_ns / cpu_ns : 0,
 	        b->n_put_off * 2 > b->n_due ? "; --burst-budget allows no more" : "");
 	sp_debug("bursts: held for %.3f ms of %.3f ms, the longest for %.3f ms",

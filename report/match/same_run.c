@@ -24,6 +24,7 @@ static bool is_exact(const struct profile_func *f)
 static void doubt(struct profile *p, const char *why)
 {
 	p->meta.truth_why = profile_string(p, why);
+	p->worst = PROFILE_UNRELIABLE;
 }
 
 /* Instructions of the truth, and as they were recorded, of what both have. */

@@ -7,7 +7,7 @@ cd "$SCRATCH" || exit 1
 record_two || exit 1
 
 check 'compare by function' status 0 "$SKIDPROF" compare -i two.data --truth two.cg
-check 'it names eps as ours' has out 'eps over functions (total variation, ours: eq. 21)'
+check 'it says what eps is' has out 'instructions attributed to the wrong function (eps)'
 check 'JSON' status 0 "$SKIDPROF" compare -i two.data --truth two.cg --format json
 check 'has the keys that scripts use' json 'all(k in d for k in ("eps_raw", "eps_fixed", "mean_err_raw", "mean_err_fixed", "worst_err_raw", "worst_err_fixed"))'
 check 'of functions, too' json 'all(k in f for f in d["functions"] for k in ("name", "truth", "raw", "fixed", "lo", "hi", "status", "raw_err", "fixed_err"))'

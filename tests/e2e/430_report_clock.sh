@@ -152,7 +152,9 @@ check 'a truth of another input is doubted' status 3 "$SKIDPROF" report -i app.d
 check 'the function that speaks against it is named' has out 'NOT THE SAME RUN?'
 check 'and the other command line is told' has err "is of './app 2000000 1'"
 check 'in the header too' has out "# NOT THE SAME RUN? other.cg is of './app 2000000 1', the recording of './app $turns 2'"
+check 'its instructions over these cycles are no IPC' sh -c '! grep -q "in all, IPC" out'
 "$SKIDPROF" report -i app.data --truth other.cg --format json >out 2>err
+check 'no row has one, nor is any to be trusted' json 'd["functions"] and all(f["ipc_fixed"] is None and f["cycles_per_call"] is None and f["status"] == "unreliable" for f in d["functions"])'
 check 'and in JSON' json '"./app 2000000 1" in d["meta"]["truth_doubt"]'
 check 'shares are compared with it, but doubted' status 3 "$SKIDPROF" compare --truth other.cg app.data
 check 'and the first lines say of what it is' has out "# NOT THE SAME RUN? other.cg is of './app 2000000 1'"
@@ -478,4 +480,44 @@ check 'what runs in each is as exact counts say' status 3 "$SKIDPROF" compare -i
 check 'of all its functions' json 'd["shares_of_regions"] and d["n_inside"] >= 3 and d["n_inside"] + 1 >= d["n_intervals"] and d["eps_fixed"] < 0.02'
 check 'trips' status 0 "$SKIDPROF" report -i stages.data --trips --format json
 check 'of a loop whose exit hardly a burst has seen are not told' json 'all(r["trips"] is None for r in d["trips"] if "shift" in r["loop"] or "halve" in r["loop"])'
+
+# Functions that the C library chooses by the processor: with what the report advises it chooses alike under the emulator.
+cat >chosen.c <<'END'
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+	static char a[600], b[600];
+	size_t sum = 0;
+
+	memset(a, 'a', 599);
+	memcpy(b, a, 600);
+	for (volatile int i = 0; i < 2000000; i++) {
+		a[i % 50 + 60] = b[i % 50 + 60] = 'b';
+		sum += strlen(a) + (size_t)strcmp(a, b) + (size_t)((char *)memchr(a, 'b', 600) - a);
+		memset(b, 'a', 599);
+		a[i % 50 + 60] = 'a';
+		memcpy(b + 300, a, 200);
+	}
+	printf("%zu\n", sum);
+	return 0;
+}
+END
+gcc -O1 -g -fno-builtin chosen.c -o chosen
+"$SKIDPROF" truth -q -o chosen.truth ./chosen >/dev/null
+tunables=$(man -l "$TOP/man/skidprof-truth.1" 2>/dev/null | grep -o 'glibc.cpu.hwcaps=[^ ]*')
+GLIBC_TUNABLES=$tunables "$SKIDPROF" record -q --pmu clock --bursts 0 -c 249989 -o chosen.data ./chosen >/dev/null
+check 'what the report advises makes the C library choose alike' status 0 "$SKIDPROF" report -i chosen.data --truth chosen.truth
+check 'whatever of it was sampled' sh -c '! grep -qE "NOT THE SAME|unreliable.* libc" out'
+check 'it is what the manual says' has "$TOP/correct/judge/reasons.h" "GLIBC_TUNABLES=$tunables\""
+GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512VL,-AVX512BW,-AVX512F "$SKIDPROF" record -q --pmu clock --bursts 0 -c 249989 -o other.data ./chosen >/dev/null
+check 'where it chose another one' status 3 "$SKIDPROF" report -i other.data --truth chosen.truth
+check 'the advice is there, once' test "$(grep -c "$tunables" out)" -eq 1
+check 'and so are the functions' grep -qE 'unreliable +truth .*_sse' out
+check 'compare has nothing to compare' status 1 "$SKIDPROF" compare -i other.data --truth chosen.truth
+
+# Too few bursts: nothing is corrected, and no word says that anything was.
+check 'of a recording without bursts' status 0 "$SKIDPROF" report -i chosen.data --why main
+check 'the reason is that nothing was corrected' has out 'status: raw: no loop of this recording was corrected'
 finish

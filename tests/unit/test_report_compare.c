@@ -333,7 +333,7 @@ static void the_text_ends_with_the_score(void **state)
 	assert_non_null(strstr(text, "# truth t.callgrind, counted by me: 2,000,000 instructions"));
 	assert_non_null(strstr(text, "-58.7%    -0.83%"));
 	assert_non_null(
-	        strstr(text, "eps over functions (total variation, ours: eq. 21)           35.5%     0.50%"));
+	        strstr(text, "instructions attributed to the wrong function (eps)          35.5%     0.50%"));
 	assert_non_null(
 	        strstr(text, "their 90% intervals that hold the truth                                2/2"));
 	free(text);
