@@ -73,6 +73,7 @@ P
 	check 'and right to 2%' awk '$1 == "work" && $3 > 0.02 { exit 1 }' row
 	check 'its interval holds the truth' grep -q '^work .* True ' row
 	check 'the code made at run time is one row, raw' grep -q '^\[unknown\] raw ' row
+	check 'no reason advises what the recording has' sh -c '! "$SKIDPROF" report -i j.data --format json 2>err | grep -E "\"why\": .*(branch records \(-b\)|bursts \(--bursts\))"'
 	check 'why says what it calls' status 0 "$SKIDPROF" report --fixed --why work -i j.data
 	check 'and how much that ran' grep -Eq 'besides it calls other code, of some [0-9.]+e\+06 instructions' out
 done

@@ -228,6 +228,8 @@ raise SystemExit(any(r["status"] == "fixed" and not r["trips_lo"] <= all / visit
 "$SKIDPROF" report -i turns.data --why fib --format json >out 2>err
 check 'where bursts cannot tell, no more of them are advised' json \
 	'not any("more bursts:" in a for w in d["why"] for r in w["regions"] if "one after another" in r["why"] for a in r["advice"])'
+check 'nor branch records or other events, which a clock does not have' json \
+	'd["why"] and not any(word in text for w in d["why"] for r in w["regions"] for text in r["advice"] + [r["why"] or ""] for word in ("-b)", "record -b", "(-e)", "another event"))'
 "$SKIDPROF" report -i turns.data --format json >out 2>err
 check 'and what they cannot tell has the interval of paces that are not known' json \
 	'all(f["region_share_lo"] < 0.7 * f["region_share"] for f in d["functions"] if "one after another" in (f["why"] or "") and (f["region_share"] or 0) > 0.05)'

@@ -129,6 +129,34 @@ static void what_was_counted_all_along_is_exact(void **state)
 	assert_float_equal(s.se, 0, 1e-8);
 }
 
+/*
+ * Intervals of next to no instructions, as where two samples come at once, are many and ran nothing: of a tenth of all intervals each has half
+ * an instruction and as many stores, all others 1000 and 100.  What was not counted has the ratio of what ran, and not of how often it was read.
+ */
+static void near_empty_intervals_weigh_what_they_ran(void **state)
+{
+	static const int counted[] = { EVENT };
+	struct ratios *r = ratios_new();
+	double few = 0.5, many = 100;
+	struct ratio s;
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		uint32_t run = UINT32_MAX;
+		bool is_empty = i % 10 == 0;
+		struct ratio_interval v = { .insn = is_empty ? 0.5 : 1000,
+			                    .events = counted,
+			                    .counts = is_empty ? &few : &many,
+			                    .n = 1 };
+
+		ratios_add(r, &v, &run);
+	}
+	ratios_of(r, EVENT, 4 * 360020, &s);
+	assert_float_equal(s.ratio, 36020. / 360020, 1e-9);
+	assert_true(s.ratio > 0 && s.ratio + 3 * s.se < 0.11);
+	ratios_free(r);
+}
+
 /* Fewer than three counted intervals tell nothing. */
 static void few_intervals_tell_little(void **state)
 {
@@ -240,6 +268,7 @@ int main(void)
 		cmocka_unit_test(the_standard_error_is_the_scatter_of_runs),
 		cmocka_unit_test(what_no_group_saw_is_not_counted_either),
 		cmocka_unit_test(what_was_counted_all_along_is_exact),
+		cmocka_unit_test(near_empty_intervals_weigh_what_they_ran),
 		cmocka_unit_test(few_intervals_tell_little),
 		cmocka_unit_test(what_was_counted_at_once_errs_together),
 		cmocka_unit_test(misses_of_events_of_one_slot_are_one_miss),
