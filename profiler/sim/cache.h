@@ -80,13 +80,6 @@ static inline const struct sim_line *sim_memory_near(const struct sim_memory *m,
 	return (const struct sim_line *)(set + second);
 }
 
-static inline bool sim_memory_is_near(const struct sim_memory *m, uint64_t vaddr)
-{
-	uint64_t line = vaddr >> m->line_shift;
-
-	return sim_memory_near(m, line)->tag == line + 1;
-}
-
 /*
  * Access the line of an address at a cycle.
  *

@@ -59,6 +59,7 @@ struct vcpu {
 	bool only_timed;       /* nothing is counted beside */
 	struct batch *batch;   /* blocks that have run and are not timed yet */
 	struct timer *timer;   /* the thread that times batches; NULL: none */
+	uint32_t *seen;        /* lines accessed lately, see find_far */
 	bool wants_timer;      /* not tried in vain yet */
 	uint32_t n_batches;    /* timed without it */
 	struct counts_slot *

@@ -17,23 +17,29 @@ enum {
 	/* Few enough for all batches of a ring to stay in the processor's second cache. */
 	BATCH_BLOCKS = 512,
 	BATCH_ACCESSES = 2048,
-	RING = 16,        /* power of two */
-	ALONE = 4,        /* batches at the beginning that are not worth a thread */
-	SYNC_BLOCKS = 64, /* of a batch that is timed by the thread itself, which others may wait for */
-	AHEAD = 48,       /* accesses: their tables are asked for so early */
+	RING = 16,         /* power of two */
+	ALONE = 4,         /* batches at the beginning that are not worth a thread */
+	SYNC_BLOCKS = 64,  /* of a batch that is timed by the thread itself, which others may wait for */
+	AHEAD = 48,        /* accesses: their tables are asked for so early */
+	SEEN_LINES = 1024, /* as many as a first-level cache has, or some more; power of two */
 	STACK_BYTES = 1 << 20,
+	MOST_ACCESSES = BATCH_ACCESSES + MAX_ACCESSES + 1,
 	SPINS = 512, /* looks for the next batch before the thread sleeps: some microseconds */
 };
 
 _Static_assert((int)MAX_ACCESSES < (int)UINT16_MAX, "n_mem counts them, and one more");
 
 struct batch {
-	uint32_t n_ran, n_mem; /* known when it is to be timed, as the two that follow */
-	uint64_t next_ip;      /* where the program went on behind the last one */
-	int64_t syscall;       /* that the last one ended in; -1: in none */
+	uint32_t n_ran, n_mem; /* known when it is to be timed, as all that follows but the arrays */
+	uint32_t n_far;
+	uint64_t next_ip; /* where the program went on behind the last one */
+	int64_t syscall;  /* that the last one ended in; -1: in none */
 	struct ran ran[BATCH_BLOCKS];
-	uint64_t mem[BATCH_ACCESSES + MAX_ACCESSES + 1];
+	uint64_t mem[MOST_ACCESSES];
+	uint16_t far[MOST_ACCESSES]; /* which of them are to lines that were not accessed lately */
 };
+
+_Static_assert((int)MOST_ACCESSES <= (int)UINT16_MAX, "far has their numbers");
 
 /* Batches are numbered as they are handed over; number n lies in ring[n % RING], and the next one is being filled. */
 struct timer {
@@ -57,12 +63,24 @@ static inline uint64_t next_ip_of(const struct batch *batch, const struct ran *r
 	return r + 1 < batch->ran + batch->n_ran ? r[1].code->block.ip : batch->next_ip;
 }
 
-static const uint64_t *expect(const struct sim_memory *m, const uint64_t *from, const uint64_t *to)
+/*
+ * Nothing but time depends on this.  It is not the timing thread's work, which has more to do than the emulator's, and so
+ * doesn't look into the core's caches, which that thread writes.
+ */
+static void find_far(struct vcpu *v, struct batch *batch)
 {
-	for (; from < to; from++)
-		if (*from != SIM_MEM_END && !sim_memory_is_near(m, *from >> 16))
-			sim_memory_expect(m, *from >> 16);
-	return from;
+	const unsigned shift = 16 + (unsigned)__builtin_ctz(plugin.core->line_bytes);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < batch->n_mem; i++) {
+		/* SIM_MEM_END is in line 0, which is never far. */
+		uint32_t line = (uint32_t)(batch->mem[i] >> shift), *seen = &v->seen[line % SEEN_LINES];
+
+		batch->far[n] = (uint16_t)i;
+		n += *seen != line;
+		*seen = line;
+	}
+	batch->n_far = n;
 }
 
 static void count_missed(const struct sim_core *c, const struct sim_block *b)
@@ -73,9 +91,15 @@ static void count_missed(const struct sim_core *c, const struct sim_block *b)
 	pthread_mutex_unlock(&plugin.lock);
 }
 
-/* Which way branches were predicted does not depend on time, but with two kinds of core on whose predictor is asked. */
-static void foretell(struct vcpu *v, struct batch *batch)
+/*
+ * What can be done before it is timed.  Which way branches were predicted does not depend on time, but with two kinds of
+ * core on whose predictor is asked.
+ */
+static void prepare(struct vcpu *v, struct batch *batch)
 {
+	find_far(v, batch);
+	if (v->kind[1])
+		return;
 	for (struct ran *r = batch->ran; r < batch->ran + batch->n_ran; r++)
 		sim_core_foretell(&v->core->predictor, &r->code->block, r->n_insn, next_ip_of(batch, r),
 		                  &r->foretold);
@@ -92,7 +116,8 @@ static inline void run_block(struct sim_core *c, const struct sim_block *b, cons
 
 static void time_batch(struct vcpu *v, struct batch *batch)
 {
-	const uint64_t *mem = batch->mem, *ahead = mem, *end = mem + batch->n_mem;
+	const uint64_t *mem = batch->mem;
+	const uint16_t *far = batch->far, *far_end = far + batch->n_far;
 	const struct ran *ran_end = batch->ran + batch->n_ran;
 	/* Not asked for each block: the emulator writes beside them all the time, and each look would cost both. */
 	struct sim_core *c = v->core;
@@ -104,7 +129,8 @@ static void time_batch(struct vcpu *v, struct batch *batch)
 		const struct sim_block *b = now ? r->code->other : &r->code->block;
 		uint64_t next_ip = next_ip_of(batch, r);
 
-		ahead = expect(&c->memory, ahead, end - mem > AHEAD ? mem + AHEAD : end);
+		for (; far < far_end && batch->mem + *far < mem + AHEAD; far++)
+			sim_memory_expect(&c->memory, batch->mem[*far] >> 16);
 		run_block(c, b, r, next_ip, mem, !moves);
 		if (chain && sim_chain_heeds(b->exit) && r->n_insn == b->n_insn)
 			sim_chain_step(chain, b, next_ip, mem, r->n_mem);
@@ -278,8 +304,7 @@ static void hand_over(struct vcpu *v)
 	struct timer *t = v->timer;
 
 	close_batch(v, -1);
-	if (!v->kind[1])
-		foretell(v, v->batch);
+	prepare(v, v->batch);
 	__atomic_store_n(&t->handed, t->handed + 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&t->sleeps, __ATOMIC_SEQ_CST))
 		wake(t);
@@ -302,7 +327,8 @@ static bool has_two_processors(void)
 int plugin_batch_new(struct vcpu *v)
 {
 	v->batch = calloc(1, sizeof(*v->batch));
-	if (!v->batch)
+	v->seen = calloc(SEEN_LINES, sizeof(*v->seen));
+	if (!v->batch || !v->seen)
 		return -1;
 	v->wants_timer = has_two_processors();
 	begin_batch(v, 0);
@@ -324,6 +350,8 @@ void plugin_batch_free(struct vcpu *v)
 	} else {
 		free(v->batch);
 	}
+	free(v->seen);
+	v->seen = NULL;
 	v->timer = NULL;
 	v->batch = NULL;
 }
@@ -346,8 +374,7 @@ static void settle(struct vcpu *v, int64_t number)
 	if (v->ran_at == v->batch->ran)
 		return;
 	close_batch(v, number);
-	if (!v->kind[1])
-		foretell(v, v->batch);
+	prepare(v, v->batch);
 	time_batch(v, v->batch);
 	/* Those of the block that has not ended move to the front. */
 	memmove(v->batch->mem, v->mem, n_mem * sizeof(v->mem[0]));
