@@ -93,6 +93,11 @@ struct sim_insn {
 /* Instructions for which it is asked at once whether there is room. */
 enum { SIM_GROUP = 4 };
 
+struct sim_core;
+
+/* Times a whole run of one block, see native.h; mem as for sim_core_run.  When its last instruction is done. */
+typedef uint64_t sim_native_fn(struct sim_core *c, const uint64_t *mem);
+
 struct sim_block {
 	uint64_t ip, end_ip; /* end_ip: after the last instruction */
 	uint64_t target;     /* of a direct branch at the end */
@@ -102,6 +107,7 @@ struct sim_block {
 	uint8_t exit;                    /* enum sim_exit */
 	uint8_t fetch_cyc, fetch_rest;   /* n_insn / fetch width, and what is left */
 	uint8_t is_rep;                  /* ends in a rep string instruction */
+	sim_native_fn *native;           /* NULL: there is none */
 	uint16_t taken[SIM_POOLS_ROOM];  /* places taken in all */
 	uint64_t total[SIM_EVENTS_ROOM]; /* events of one whole run */
 	struct sim_insn insn[];

@@ -105,6 +105,7 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->rep_bytes = config->rep_bytes;
 	c->notes_dispatch = config->precise_by_dispatch && any_precise(setup);
 	choose_run(c, is_full(config) || c->notes_dispatch);
+	c->takes_native = sim_core_takes_native(config) && !c->notes_dispatch;
 	c->predictor.calls_cost = config->call_cyc != 0;
 	c->predictor.returns_cost = config->return_cyc != 0;
 	c->syscall_cyc = config->syscall_cyc;
@@ -120,7 +121,7 @@ void sim_core_stop(struct sim_core *c)
 	sim_predictor_fini(&c->predictor);
 }
 
-static inline void retire(struct sim_core *c, struct flight *f, uint64_t done)
+static inline void retire(struct sim_core *c, struct sim_flight *f, uint64_t done)
 {
 	uint64_t r = max_u64(done, f->retire_cyc);
 
@@ -175,7 +176,7 @@ static inline uint64_t execute(struct sim_core *c, const struct sim_insn *in, ui
 }
 
 /* When the loaded data is there, of an instruction dispatched at t. */
-static ALWAYS_INLINE uint64_t load(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+static ALWAYS_INLINE uint64_t load(struct sim_core *c, struct sim_flight *f, const struct sim_insn *in,
                                    uint64_t t, uint64_t address_cyc, bool full)
 {
 	uint64_t data;
@@ -193,7 +194,7 @@ static ALWAYS_INLINE uint64_t load(struct sim_core *c, struct flight *f, const s
 }
 
 /* From its dispatch, t, to the end of an instruction that touches memory. */
-static ALWAYS_INLINE uint64_t run_memory(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+static ALWAYS_INLINE uint64_t run_memory(struct sim_core *c, struct sim_flight *f, const struct sim_insn *in,
                                          uint64_t t, uint64_t enter_cyc, bool full)
 {
 	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
@@ -223,7 +224,7 @@ static ALWAYS_INLINE uint64_t run_memory(struct sim_core *c, struct flight *f, c
 }
 
 /* After its retirement: what it holds of the queues, and until when. */
-static ALWAYS_INLINE void leave_queues(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+static ALWAYS_INLINE void leave_queues(struct sim_core *c, struct sim_flight *f, const struct sim_insn *in,
                                        uint64_t done, bool full)
 {
 	if (in->flags & SIM_F_LOAD)
@@ -233,7 +234,7 @@ static ALWAYS_INLINE void leave_queues(struct sim_core *c, struct flight *f, con
 }
 
 /* The same of one that only loads, on a core that is not full. */
-static ALWAYS_INLINE uint64_t run_load(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+static ALWAYS_INLINE uint64_t run_load(struct sim_core *c, struct sim_flight *f, const struct sim_insn *in,
                                        uint64_t t)
 {
 	uint64_t address_cyc = max_u64(t, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
@@ -244,7 +245,7 @@ static ALWAYS_INLINE uint64_t run_load(struct sim_core *c, struct flight *f, con
 }
 
 /* One instruction; the cycle at which it is done.  full: see is_full. */
-static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+static ALWAYS_INLINE uint64_t run_insn(struct sim_core *c, struct sim_flight *f, const struct sim_insn *in,
                                        bool full)
 {
 	unsigned waits = full ? waits_in(in) : SIM_WAITS_NOWHERE;
@@ -350,7 +351,7 @@ static void count_places(struct sim_core *c, const struct sim_block *b, uint32_t
 static ALWAYS_INLINE uint64_t run_insns(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
                                         const uint64_t *mem, bool full)
 {
-	struct flight f = { c->seq, c->dispatch_cyc, c->retire_cyc, c->dispatch_n, mem };
+	struct sim_flight f = { c->seq, c->dispatch_cyc, c->retire_cyc, c->dispatch_n, mem };
 	const struct sim_insn *in = b->insn, *end = b->insn + n_insn;
 	uint64_t done = 0;
 
@@ -400,15 +401,103 @@ WITH_BMI static uint64_t run_simple_bmi(struct sim_core *c, const struct sim_blo
 }
 #endif
 
+/* ---- what native code leaves to this ---- */
+
+#ifdef __x86_64__
+WITH_BMI static uint64_t help_other(struct sim_core *c, const struct sim_insn *in, uint64_t at,
+                                    struct sim_native_frame *frame)
+{
+	(void)frame;
+	return execute(c, in, wait_for(c, in, at, false));
+}
+
+WITH_BMI static uint64_t help_memory(struct sim_core *c, const struct sim_insn *in, uint64_t at,
+                                     struct sim_native_frame *frame)
+{
+	return run_memory(c, &frame->f, in, at, at, false);
+}
+
+WITH_BMI static uint64_t help_load(struct sim_core *c, const struct sim_insn *in, uint64_t at,
+                                   struct sim_native_frame *frame)
+{
+	uint64_t address_cyc = max_u64(at, max_u64(c->reg[in->addr[0]], c->reg[in->addr[1]]));
+	uint64_t done = wait_for(c, in, at, false);
+
+	while (is_access_before(*frame->f.mem, in->index))
+		frame->f.mem++;
+	return max_u64(done, run_loads(c, &frame->f, in, address_cyc, false));
+}
+
+/* It makes one access; what its operation waits for beside is not asked. */
+WITH_BMI static uint64_t help_load_issued(struct sim_core *c, const struct sim_insn *in, uint64_t at,
+                                          struct sim_native_frame *frame)
+{
+	enum sim_level level;
+	uint64_t data = load_data(c, *frame->f.mem++, at, &level, false);
+
+	if (level != SIM_IN_L1)
+		c->missed[c->n_missed++] = (struct sim_missed){ in->index, (uint8_t)level };
+	return data + in->load_cyc;
+}
+
+WITH_BMI static uint64_t help_leave(struct sim_core *c, const struct sim_insn *in, uint64_t at,
+                                    struct sim_native_frame *frame)
+{
+	(void)at;
+	place_take(c, SIM_POOL_STORE, in->stores_before, run_stores(c, &frame->f, in, frame->done, false));
+	return 0;
+}
+
+WITH_BMI static uint64_t help_group(struct sim_core *c, const struct sim_insn *in, uint64_t at,
+                                    struct sim_native_frame *frame)
+{
+	struct sim_flight f = frame->f;
+	const struct sim_insn *end = in + at;
+
+	for (; in < end; in++) {
+		hold_dispatch(&f, room_for_one(c, in, f.seq));
+		frame->done = run_insn(c, &f, in, false);
+	}
+	frame->f = f;
+	return 0;
+}
+#endif
+
+static bool has_bmi(void)
+{
+#ifdef __x86_64__
+	return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+	       __builtin_cpu_supports("avx2");
+#else
+	return false;
+#endif
+}
+
+/* Native code goes on to the next cycle at most once an instruction. */
+static bool takes_many_cycles(const struct sim_config *c)
+{
+	bool many = false;
+
+	for (unsigned i = 0; i < SIM_N_CLASSES; i++)
+		many |= c->cls[i].slots_milli > c->dispatch_width * SIM_SLOT;
+	return many;
+}
+
+bool sim_core_takes_native(const struct sim_config *config)
+{
+	return has_bmi() && !is_full(config) && !takes_many_cycles(config);
+}
+
 static void choose_run(struct sim_core *c, bool full)
 {
 	c->find_port = find_port;
 	c->run = full ? run_full : run_simple;
 #ifdef __x86_64__
-	if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-	    __builtin_cpu_supports("avx2")) {
+	if (has_bmi()) {
 		c->find_port = find_port_wide;
 		c->run = full ? run_full_bmi : run_simple_bmi;
+		c->help = (struct sim_help){ help_other,       help_memory, help_load,
+			                     help_load_issued, help_leave,  help_group };
 	}
 #endif
 }
@@ -535,7 +624,8 @@ void sim_core_run_foretold(struct sim_core *c, const struct sim_block *b, uint32
 	if (!n_insn)
 		return;
 	follow_dispatch(c);
-	done = c->run(c, b, n_insn, mem);
+	done = b->native && c->takes_native && n_insn == b->n_insn ? b->native(c, mem)
+	                                                           : c->run(c, b, n_insn, mem);
 	if (b->exit != SIM_X_NONE && n_insn == b->n_insn)
 		run_branch(c, b, done, f);
 	else

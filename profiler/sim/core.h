@@ -70,7 +70,33 @@ struct sim_scheduler {
 	uint16_t leaves[SIM_SCHEDULER_CALENDAR]; /* by cycle */
 };
 
-struct sim_core;
+/* What changes with every instruction: kept in registers while a block runs. */
+struct sim_flight {
+	uint64_t seq, dispatch_cyc, retire_cyc;
+	uint32_t dispatch_n;
+	const uint64_t *mem; /* accesses of the block not used yet */
+};
+
+/* Where native code keeps it when it calls. */
+struct sim_native_frame {
+	struct sim_flight f;
+	uint64_t done; /* when the newest instruction was */
+};
+
+/*
+ * What native code leaves to core.c: at, when the instruction can begin or its load was issued; for a group, how many
+ * instructions it has.
+ */
+typedef uint64_t sim_help_fn(struct sim_core *c, const struct sim_insn *in, uint64_t at,
+                             struct sim_native_frame *frame);
+struct sim_help {
+	sim_help_fn *other, *memory; /* when an instruction is done */
+	sim_help_fn *load;           /* when all that the operation waits for is there */
+	sim_help_fn *load_issued;    /* when the data is */
+	sim_help_fn *leave;          /* its stores leave for the cache; 0 */
+	sim_help_fn *group;          /* runs a group of which some may have to wait for room; 0 */
+};
+
 typedef uint64_t sim_run_fn(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,
                             const uint64_t *mem);
 
@@ -92,6 +118,8 @@ struct sim_core {
 	/* Runs instructions of a block: what the core file asks for, and the host's processor is best at. */
 	sim_run_fn *run;
 	sim_find_port_fn *find_port;
+	bool takes_native; /* blocks' own code runs them */
+	struct sim_help help;
 	uint64_t syscall_cyc;
 	struct sim_missed missed[SIM_WINDOW];
 	uint32_t n_missed;
@@ -143,6 +171,9 @@ struct sim_core {
 /* Sizes follow config; the PMU is initialised too.  -SP_ENOMEM. */
 int sim_core_start(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup);
 void sim_core_stop(struct sim_core *c);
+
+/* Is native.h's code made for such cores, on this host? */
+bool sim_core_takes_native(const struct sim_config *config);
 
 /*
  * Run the first n_insn instructions of a block.

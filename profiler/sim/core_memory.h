@@ -186,7 +186,7 @@ static inline uint64_t renamed(struct sim_core *c, const struct sim_insn *in, ui
 }
 
 /* All loads of an instruction; the cycle at which the last data is there. */
-static ALWAYS_INLINE uint64_t run_loads(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+static ALWAYS_INLINE uint64_t run_loads(struct sim_core *c, struct sim_flight *f, const struct sim_insn *in,
                                         uint64_t address_cyc, bool full)
 {
 	const uint64_t *mem = f->mem;
@@ -254,7 +254,7 @@ static inline void leave_line(struct sim_core *c, uint64_t line, uint64_t draine
 }
 
 /* All stores of an instruction; the cycle at which the last has left for the cache. */
-static ALWAYS_INLINE uint64_t run_stores(struct sim_core *c, struct flight *f, const struct sim_insn *in,
+static ALWAYS_INLINE uint64_t run_stores(struct sim_core *c, struct sim_flight *f, const struct sim_insn *in,
                                          uint64_t done, bool full)
 {
 	const uint64_t *freed = c->freed[SIM_POOL_STORE];

@@ -118,13 +118,6 @@ static uint64_t take_unit(struct sim_core *c, uint64_t ready, const struct sim_i
 	return ready;
 }
 
-/* What changes with every instruction: kept in registers while a block runs, so its address must not be taken. */
-struct flight {
-	uint64_t seq, dispatch_cyc, retire_cyc;
-	uint32_t dispatch_n;
-	const uint64_t *mem; /* accesses of the block not used yet */
-};
-
 /* When the place is free that the block's next instruction takes, `before` of its kind ahead of it. */
 static inline uint64_t place_free(const struct sim_core *c, unsigned pool, uint32_t before)
 {
@@ -137,7 +130,7 @@ static inline void place_take(struct sim_core *c, unsigned pool, uint32_t before
 }
 
 /* Nothing is dispatched before t. */
-static inline void hold_dispatch(struct flight *f, uint64_t t)
+static inline void hold_dispatch(struct sim_flight *f, uint64_t t)
 {
 	if (t > f->dispatch_cyc) {
 		f->dispatch_cyc = t;
@@ -146,7 +139,7 @@ static inline void hold_dispatch(struct flight *f, uint64_t t)
 }
 
 /* In program order, dispatch_width a cycle. */
-static inline uint64_t dispatch(const struct sim_core *c, struct flight *f, uint32_t slots)
+static inline uint64_t dispatch(const struct sim_core *c, struct sim_flight *f, uint32_t slots)
 {
 	while (f->dispatch_n >= c->dispatch_width) {
 		f->dispatch_cyc++;
@@ -169,7 +162,7 @@ static void scheduler_advance(struct sim_scheduler *s, uint64_t t)
 }
 
 /* Dispatch stands until there is room; for vectors, in the queue before. */
-static inline void scheduler_wait(struct sim_core *c, struct flight *f, unsigned which)
+static inline void scheduler_wait(struct sim_core *c, struct sim_flight *f, unsigned which)
 {
 	struct sim_scheduler *s = &c->scheduler[which];
 

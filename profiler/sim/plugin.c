@@ -317,6 +317,7 @@ static int decode_other(const struct qemu_plugin_tb *tb, size_t n, struct sim_co
 		           qemu_plugin_insn_vaddr(insn), b, (uint32_t)i);
 	}
 	sim_decode_finish(plugin.other_decoder, b);
+	sim_native_make(plugin.other_native, b);
 	c->other = b;
 	return 0;
 }
@@ -339,6 +340,7 @@ static struct sim_code *decode_block(const struct qemu_plugin_tb *tb, size_t n, 
 		           qemu_plugin_insn_vaddr(insn), &c->block, (uint32_t)i);
 	}
 	sim_decode_finish(plugin.decoder, &c->block);
+	sim_native_make(plugin.native, &c->block);
 	if ((plugin.other_decoder && decode_other(tb, n, c) < 0) || sim_blocks_add(&plugin.blocks, c) < 0) {
 		sim_code_free(c);
 		return NULL;

@@ -16,6 +16,7 @@
 #include "profiler/sim/decode.h"
 #include "profiler/sim/follow.h"
 #include "profiler/sim/guest.h"
+#include "profiler/sim/native.h"
 #include "profiler/sim/send.h"
 #include "profiler/sim/symbols.h"
 
@@ -86,6 +87,7 @@ struct plugin {
 	        n_children;      /* of this process: threads' seeds are made from it, and children's */
 	struct sim_config *core; /* [n_kinds]; NULL: no timing */
 	struct sim_decoder *decoder, *other_decoder;
+	struct sim_native *native, *other_native; /* NULL: blocks have no code of their own */
 	struct sim_blocks blocks;
 	struct counts counts;
 	VEC(struct symbols) symbols; /* by file, as counts has it */

@@ -142,6 +142,10 @@ int plugin_set_up(const qemu_info_t *info, int fd, int config_fd)
 	if (!err && plugin.core && plugin.config.n_kinds > 1)
 		err = sim_decoder_new(arm ? SIM_ISA_AARCH64 : SIM_ISA_X86_64, &plugin.core[1],
 		                      &plugin.other_decoder);
+	if (!err && plugin.core)
+		plugin.native = sim_native_new(plugin.core);
+	if (!err && plugin.other_decoder)
+		plugin.other_native = sim_native_new(&plugin.core[1]);
 	pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
 	return err;
 }
