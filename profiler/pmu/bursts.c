@@ -118,7 +118,7 @@ struct bursts {
 	uint64_t n_timed_since;
 
 	pid_t program;      /* ours */
-	uint64_t before_ns; /* its CPU time until it was let run */
+	uint64_t before_ns; /* its CPU time until its counters began, its execve() with it */
 	VEC(struct process) processes;
 	uint64_t ended_ns; /* CPU time of those that have ended */
 	/* What they hold the program for; and what they cost it besides: held_ns there is CPU time, the thread's and ours. */
@@ -228,8 +228,10 @@ static void note_process(struct bursts *b, pid_t pid)
 	/* Those beyond are not counted, which makes the budget smaller than it might be. */
 	if (b->processes.n >= MAX_PROCESSES || clock_getcpuclockid(pid, &p.clock) != 0)
 		return;
-	/* A program of ours begins when it is let run, one that ran before is counted from now on. */
-	p.begun_ns = !b->opts->argc ? clock_ns(p.clock) : pid == b->program ? b->before_ns : 0;
+	/* A program of ours begins as its counters do; one that ran before is counted from now on, and so it is where these began later. */
+	p.begun_ns = !b->opts->argc || b->opts->delay_s > 0 ? clock_ns(p.clock)
+	             : pid == b->program                    ? b->before_ns
+	                                                    : 0;
 	if (vec_push(&b->processes, p) < 0)
 		return;
 }
@@ -394,6 +396,16 @@ static int on_begin(void *arg, struct session *s, pid_t pid)
 	b->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	b->own_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	return 0;
+}
+
+/* The budget is a share of what its counters have, as is what the last line tells: execve() is none of that, and takes up to some ms. */
+static void on_runs(void *arg, uint64_t ns)
+{
+	struct bursts *b = arg;
+	uint64_t now = clock_cpu_ns(b->program);
+
+	if (ns && now > ns + b->before_ns)
+		b->before_ns = now - ns;
 }
 
 /* IDENTIFIER, IP and TID are what every sample of ours begins with. */
@@ -752,6 +764,7 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 	}
 	b->hooks = (struct session_hooks){ .arg = b,
 		                           .begin = on_begin,
+		                           .runs = on_runs,
 		                           .record = on_record,
 		                           .fd = b->epoll_fd,
 		                           .ready = take_answer,

@@ -265,6 +265,8 @@ static int begin(struct session *s)
 		err = tasks_enable(s->tasks, true);
 	if (err == 0 && s->child.pid)
 		err = launch_go(&s->child);
+	if (err == 0 && by_exec && s->enabled && s->hooks->runs)
+		s->hooks->runs(s->hooks->arg, tasks_time_ns(s->tasks));
 	return err;
 }
 

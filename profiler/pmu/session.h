@@ -19,6 +19,8 @@ struct session_hooks {
 	void *arg;
 	/* The file is open, the program (pid, else 0) about to run or already running. */
 	int (*begin)(void *arg, struct session *s, pid_t pid);
+	/* The program of begin() runs now; of that the counters have ns so far, without what led to it, its execve() among that. */
+	void (*runs)(void *arg, uint64_t ns);
 	/*
 	 * A record before it is written; event: of a sample, else -1; fine: at the finer period of the
 	 * event that is `finer`; from:

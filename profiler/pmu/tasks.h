@@ -91,6 +91,9 @@ struct tasks_stats {
 	bool inherited;
 };
 
+/* What the tasks that are followed ran for since their events count, ended ones with them; 0: no clock is among the events. */
+uint64_t tasks_time_ns(const struct tasks *t);
+
 /* Stop everything, hand over the last records and tell.  After a failure of draining nothing more is handed over. */
 int tasks_stop(struct tasks *t, struct tasks_stats *out);
 

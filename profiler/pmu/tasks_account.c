@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How long what counted, and what was lost. */
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -9,8 +10,8 @@
 
 enum { MAX_MEMBERS = 64 };
 
-/* Times of a leader's group, which the kernel sums over all that inherited it. */
-void tasks_note_times(struct tasks *t, const struct opened *o)
+/* Times of a leader's group, which the kernel sums over all that inherited it, are added to times[n_events]. */
+static void add_times(const struct tasks *t, const struct opened *o, struct event_times *times)
 {
 	const struct pe_event *e;
 	uint64_t words[3 + 2 * MAX_MEMBERS] = { 0 };
@@ -22,9 +23,14 @@ void tasks_note_times(struct tasks *t, const struct opened *o)
 		return;
 	if (read(o->fd, words, sizeof(words)) <= 0)
 		return;
-	t->times[o->event].enabled_ns += (double)words[1];
-	t->times[o->event].running_ns += (double)words[2];
-	t->times[o->event].value += words[e->attr.read_format & PERF_FORMAT_GROUP ? 3 : 0];
+	times[o->event].enabled_ns += (double)words[1];
+	times[o->event].running_ns += (double)words[2];
+	times[o->event].value += words[e->attr.read_format & PERF_FORMAT_GROUP ? 3 : 0];
+}
+
+void tasks_note_times(struct tasks *t, const struct opened *o)
+{
+	add_times(t, o, t->times);
 }
 
 /*
@@ -120,7 +126,7 @@ static void make_rings_speak(struct tasks *t)
 }
 
 /* All clocks say the same, but for one that runs when the others don't. */
-static uint64_t clock_time_ns(const struct tasks *t)
+static uint64_t clock_time_ns(const struct tasks *t, const struct event_times *times)
 {
 	uint64_t most = 0, finer = 0;
 
@@ -128,13 +134,29 @@ static uint64_t clock_time_ns(const struct tasks *t)
 		const struct perf_event_attr *a = &t->config.events[i].attr;
 
 		if (t->config.events[i].finer)
-			finer = t->times[i].value;
+			finer = times[i].value;
 		else if (a->type == PERF_TYPE_SOFTWARE &&
 		         (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK) &&
-		         t->times[i].value > most)
-			most = t->times[i].value;
+		         times[i].value > most)
+			most = times[i].value;
 	}
 	return most + finer;
+}
+
+uint64_t tasks_time_ns(const struct tasks *t)
+{
+	struct event_times *times = calloc(t->config.n_events, sizeof(*times));
+	uint64_t ns;
+
+	if (!times)
+		return 0;
+	for (size_t i = 0; i < t->config.n_events; i++)
+		times[i] = t->times[i];
+	for (size_t i = 0; i < t->opened.n; i++)
+		add_times(t, &t->opened.v[i], times);
+	ns = clock_time_ns(t, times);
+	free(times);
+	return ns;
 }
 
 int tasks_stop(struct tasks *t, struct tasks_stats *out)
@@ -146,7 +168,7 @@ int tasks_stop(struct tasks *t, struct tasks_stats *out)
 		tasks_note_times(t, &t->opened.v[i]);
 	}
 	t->stats.counted_share = least_share(t);
-	t->stats.time_ns = clock_time_ns(t);
+	t->stats.time_ns = clock_time_ns(t, t->times);
 	err = tasks_drain(t);
 	for (size_t i = 0; i < t->streams.n; i++)
 		tasks_count_untold(t, i);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -303,6 +304,66 @@ static void what_a_full_ring_lost_is_known(void **state)
 	assert_true(seen.n_samples[0] + stats.n_untold + seen.n_lost < N_ROUNDS * N_PAGES * 5 / 4);
 }
 
+static void use_cpu_ms(long ms)
+{
+	struct timespec now;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < ms);
+}
+
+/* A process that takes 50 ms until it becomes another program: what is told is what that ran, as a budget is a share of. */
+static void time_is_told_from_exec_on(void **state)
+{
+	enum { BEFORE_MS = 50 };
+	struct seen seen = { 0 };
+	struct pe_event clock = page_faults();
+	struct tasks_config config = { .events = &clock, .n_events = 1, .take = take, .arg = &seen };
+	struct tasks_stats stats = { 0 };
+	struct tasks *t = NULL;
+	struct rusage all;
+	uint64_t told, all_ns;
+	int begin[2], err;
+	pid_t pid;
+	char c;
+
+	(void)state;
+	clock.attr.config = PERF_COUNT_SW_TASK_CLOCK;
+	clock.attr.sample_period = 1000000;
+	clock.attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	assert_int_equal(pipe(begin), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (read(begin[0], &c, 1) == 1) {
+			use_cpu_ms(BEFORE_MS);
+			execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done",
+			      NULL);
+		}
+		_exit(1);
+	}
+	assert_int_equal(tasks_new(&config, &t), 0);
+	seen.tasks = t;
+	err = tasks_add_child(t, pid, false);
+	assert_int_equal(write(begin[1], "x", 1), 1);
+	assert_int_equal(wait4(pid, NULL, 0, &all), pid);
+	close(begin[0]);
+	close(begin[1]);
+	told = tasks_time_ns(t);
+	if (err == 0)
+		assert_int_equal(tasks_stop(t, &stats), 0);
+	tasks_free(t);
+	if (err == -SP_ENOTSUP)
+		skip();
+	assert_int_equal(err, 0);
+	all_ns = (uint64_t)(all.ru_utime.tv_sec + all.ru_stime.tv_sec) * 1000000000 +
+	         (uint64_t)(all.ru_utime.tv_usec + all.ru_stime.tv_usec) * 1000;
+	assert_true(told > 0);
+	assert_int_equal(told, stats.time_ns);
+	/* Both clocks are the kernel's, and differ by some microseconds at each turn on a CPU. */
+	assert_true(told + (BEFORE_MS - 5) * UINT64_C(1000000) < all_ns);
+}
+
 static void a_process_that_is_not_there_is_an_error(void **state)
 {
 	struct seen seen = { 0 };
@@ -337,6 +398,7 @@ int main(void)
 		cmocka_unit_test(followed_tasks_are_sampled_the_same),
 		cmocka_unit_test(a_thread_alone_is_sampled_alone),
 		cmocka_unit_test(what_a_full_ring_lost_is_known),
+		cmocka_unit_test(time_is_told_from_exec_on),
 		cmocka_unit_test(a_process_that_is_not_there_is_an_error),
 		cmocka_unit_test(lists_of_cpus_are_read),
 	};
