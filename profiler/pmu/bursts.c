@@ -679,7 +679,7 @@ int bursts_new(const struct record_opts *opts, struct bursts **out)
 	if (b->stepper.replays)
 		b->account.expected_ns = EXPECTED_REPLAY_NS;
 	else
-		sp_note("bursts are stepped, which is dear, so there will be few: " NO_REPLAY);
+		sp_note("bursts are taken in single steps, which is slow, so there will be few: " NO_REPLAY);
 	timed_paths_init(&b->timed, b->stepper.replays && opts->timed_hz > 0 ? opts->timed_hz : 0,
 	                 opts->burst_budget);
 	b->rng = gsl_rng_alloc(gsl_rng_mt19937);

@@ -71,4 +71,30 @@ for method in raw full; do
 	check "method $method is named" has out "# method $method,"
 done
 check 'no number is nan or inf' sh -c '"$SKIDPROF" report -i two.data --limit 0 | grep -v "^#" | awk "{ for (i = 1; i <= 7; i++) if (tolower(\$i) ~ /^[-+]?(nan|inf)/) exit 1 }"'
+
+# A short run: a loop of a dozen samples, 125,000 instructions by reading it.  However narrow its interval comes out, it is not fixed.
+cat >brief.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noipa)) unsigned brief(unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
+__attribute__((noipa)) unsigned lasting(unsigned n) { unsigned s = 1; while (n--) s = s * 3 + (s >> 5); return s; }
+int main(int argc, char **argv) { unsigned n = atoi(argv[1]); printf("%u\n", brief(n) + lasting(50 * n)); return argc > 2; }
+C
+gcc -O2 -g brief.c -o brief || exit 1
+for seed in 1 2 3; do
+	"$SKIDPROF" record --pmu sim --seed $seed -q -o brief.data --truth brief.truth ./brief 25000 >/dev/null 2>&1
+	"$SKIDPROF" compare -q -i brief.data --truth brief.truth --format json >out 2>err
+	check "a dozen samples are not fixed, and their interval holds the truth (seed $seed)" json \
+		'[(f["status"], f["lo"] <= f["truth"] <= f["hi"]) for f in d["functions"] if f["name"] == "brief"] == [("weak", True)]'
+	"$SKIDPROF" report -i brief.data --why brief >>reasons 2>/dev/null
+done
+check 'for they are few' grep -q 'status: weak: it ran less than 20 samples stand for' reasons
+
+# A budget that is too small: what has no room in it is not called fixed, with the reason, and is the same each time.
+check 'with hardly any budget' status 0 "$SKIDPROF" report -q -i two.data --budget 0.000001 --format json
+cp out small.json
+check 'a loop has no room in it, which is the reason' json 'any("not reached within --budget 1e-06" in (f["why"] or "") and f["status"] in ("weak", "raw") for f in d["functions"] if f["share_raw"] > 0.1)'
+check 'the same again' sh -c '"$SKIDPROF" report -q -i two.data --budget 0.000001 --format json | cmp - small.json'
+check 'with the default' status 0 "$SKIDPROF" report -q -i two.data --format json
+check 'all have' json 'not any("not reached" in (f["why"] or "") for f in d["functions"])'
 finish
