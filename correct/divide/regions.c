@@ -84,28 +84,78 @@ static void find_regions(struct work *w, const double *weight)
 	flow_regions_free(ran);
 }
 
+static long function_at(const struct work *w, const struct place_sum *s)
+{
+	return module_func_at(w->rec->modules[s->module], s->vaddr);
+}
+
+/* The samples of the function that each place is in, all code without a name between two as one. */
+static double *by_function(const struct work *w)
+{
+	const struct place_sum *v = w->sums.v;
+	double *out = mem_calloc(w->sums.n + 1, sizeof(*out));
+
+	for (size_t i = 0, first = 0; i < w->sums.n; i++) {
+		if (v[i].module != v[first].module || function_at(w, &v[i]) != function_at(w, &v[first]))
+			first = i;
+		out[first] += v[i].n_insn + v[i].n_cyc;
+	}
+	for (size_t i = 1; i < w->sums.n; i++)
+		out[i] = out[i] > 0 ? out[i] : out[i - 1];
+	return out;
+}
+
+/* In functions of so many samples at the most. */
+static double samples_up_to(const struct work *w, const double *in_function, double most)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < w->sums.n; i++)
+		if (in_function[i] <= most)
+			sum += w->sums.v[i].n_insn + w->sums.v[i].n_cyc;
+	return sum;
+}
+
+/*
+ * The places that show which code is hot, in order; returns how many.  All functions of so few samples that these together are no more
+ * than the least share are none of it: one sample in the resolver of symbols, or in a message that is printed once, would make
+ * thousands of blocks part of the loop that calls it.
+ */
+static size_t find_hot(const struct work *w, struct flow_hot *hot)
+{
+	double *in_function = by_function(w), least = model->least * samples_up_to(w, in_function, INFINITY),
+	       few = 0;
+	size_t n = 0;
+
+	while (few + 1 <= least && samples_up_to(w, in_function, few + 1) <= least)
+		few++;
+	for (size_t i = 0; i < w->sums.n; i++) {
+		const struct place_sum *s = &w->sums.v[i];
+
+		if (in_function[i] > few)
+			hot[n++] = (struct flow_hot){ s->module, s->vaddr, s->n_insn + s->n_cyc };
+	}
+	free(in_function);
+	return n;
+}
+
 int regions_build(struct work *w)
 {
 	struct flow_input in = { .modules = w->rec->modules,
 		                 .n_modules = w->rec->n_modules,
-		                 .n_hot = w->sums.n,
 		                 .seen = w->sums.seen,
 		                 .n_seen = w->sums.n_seen };
 	struct flow_hot *hot = mem_calloc(w->sums.n + 1, sizeof(*hot));
 	double *weight = NULL;
 	int err;
 
-	for (size_t i = 0; i < w->sums.n; i++) {
-		const struct place_sum *s = &w->sums.v[i];
-
-		hot[i] = (struct flow_hot){ s->module, s->vaddr, s->n_insn + s->n_cyc };
-	}
 	in.hot = hot;
+	in.n_hot = find_hot(w, hot);
 	err = flow_build(&in, &w->graph);
 	if (err < 0)
 		goto out;
 	weight = mem_calloc(w->graph->n_blocks + 1, sizeof(*weight));
-	for (size_t i = 0; i < w->sums.n; i++) {
+	for (size_t i = 0; i < in.n_hot; i++) {
 		long b = flow_block_at(w->graph, hot[i].module, hot[i].vaddr);
 
 		if (b >= 0)

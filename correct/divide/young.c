@@ -36,11 +36,6 @@ struct young *young_begin(size_t n_scopes)
 	return y;
 }
 
-static uint32_t step_of(uint32_t age)
-{
-	return (uint32_t)(STEPS * log2(1 + age));
-}
-
 void young_sample(struct young *y, uint32_t thread, int32_t scope, bool burst)
 {
 	struct ages *a;
@@ -53,7 +48,7 @@ void young_sample(struct young *y, uint32_t thread, int32_t scope, bool burst)
 	life = &y->thread.v[thread];
 	life->age += !burst;
 	life->had_burst |= burst;
-	at = step_of(life->age);
+	at = (uint32_t)(STEPS * log2(1 + life->age));
 	if (scope < 0)
 		return;
 	if (!y->v[scope]) {

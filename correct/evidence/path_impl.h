@@ -134,16 +134,6 @@ static inline uint32_t closing_edge(const struct path *s, uint32_t piece)
 	return s->pool.v[p->edge0 + p->n_edges - 1];
 }
 
-/* Pieces of the stack that has the most. */
-static inline uint32_t path_longest(const struct scope_stacks *r)
-{
-	uint32_t most = 0;
-
-	for (size_t i = 0; i < r->stacks.n; i++)
-		most = most > r->stacks.v[i].n_pieces ? most : r->stacks.v[i].n_pieces;
-	return most;
-}
-
 /*
  * What each piece counts, weight[pieces.n], beside what its stack stands for:
  * by the time it ended (eq. 11), in a scope whose branch records tell their

@@ -264,8 +264,10 @@ static bool keep_event(struct scope_stacks *r, bool of_cycles)
 static void fill_short(const struct whole *w, float *weight)
 {
 	const struct scope_stacks *r = &w->stacks;
-	const uint32_t most = path_longest(r);
+	uint32_t most = 0;
 
+	for (size_t i = 0; i < r->stacks.n; i++)
+		most = most > r->stacks.v[i].n_pieces ? most : r->stacks.v[i].n_pieces;
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 

@@ -125,11 +125,8 @@ void flow_explore(struct flow_build *b); /* until nothing is left to follow */
 void flow_fn_add(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t depth);
 void flow_link_add(struct flow_build *b, const struct flow_link *link); /* and follow it */
 bool flow_is_code(const struct flow_build *b, uint32_t module, uint64_t vaddr);
-/* A function by linkage name, in the dynamic linker only where no other module has it. */
-bool flow_symbol_find(const struct flow_build *b, const char *name, uint32_t *module, uint64_t *vaddr);
 /* The slot's symbol or address becomes a target of the node.  False: there is no such slot. */
 bool flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot);
-bool flow_name_never_returns(const char *linkage);
 /* Function symbol that an address is in: .cold parts count as their function. NULL if none. */
 const struct module_func *flow_symbol_at(const struct flow_build *b, uint32_t module, uint64_t vaddr);
 void flow_node_form(struct flow_build *b, uint32_t node, struct insn_form *out);

@@ -76,7 +76,8 @@ static bool is_loader(const struct module *m)
 	return strncmp(slash ? slash + 1 : module_path(m), "ld-", 3) == 0;
 }
 
-bool flow_symbol_find(const struct flow_build *b, const char *name, uint32_t *module, uint64_t *vaddr)
+/* A function by linkage name, in the dynamic linker only where no other module has it. */
+static bool symbol_find(const struct flow_build *b, const char *name, uint32_t *module, uint64_t *vaddr)
 {
 	for (int loader = 0; loader <= 1; loader++) {
 		for (uint32_t i = 0; i < b->in->n_modules; i++) {
@@ -93,7 +94,7 @@ bool flow_symbol_find(const struct flow_build *b, const char *name, uint32_t *mo
 	return false;
 }
 
-bool flow_name_never_returns(const char *linkage)
+static bool name_never_returns(const char *linkage)
 {
 	static const char *const names[] = {
 		"abort",
@@ -228,7 +229,7 @@ void flow_link_add(struct flow_build *b, const struct flow_link *link)
 		add_ifunc(b, link);
 		return;
 	}
-	if (enters && symbol && flow_name_never_returns(symbol->linkage))
+	if (enters && symbol && name_never_returns(symbol->linkage))
 		from->noreturn = true;
 	copy.next = from->link0;
 	from->link0 = (uint32_t)b->links.n;
@@ -243,7 +244,7 @@ void flow_link_add(struct flow_build *b, const struct flow_link *link)
 /* The name the dynamic linker binds a slot to never returns, whether we have its code or not. */
 static void note_slot_name(struct flow_build *b, uint32_t node, const char *name)
 {
-	if (name && flow_name_never_returns(name))
+	if (name && name_never_returns(name))
 		b->nodes.v[node].noreturn = true;
 }
 
@@ -282,7 +283,7 @@ bool flow_slot_follow(struct flow_build *b, uint32_t node, uint64_t slot)
 		return true;
 	link.to_module = n->module;
 	link.to_vaddr = target;
-	if (name && !flow_symbol_find(b, name, &link.to_module, &link.to_vaddr))
+	if (name && !symbol_find(b, name, &link.to_module, &link.to_vaddr))
 		return true;
 	if (ifunc && !name)
 		add_ifunc(b, &link);

@@ -38,12 +38,6 @@ static bool is_unsure(const struct solution *s)
 	return s->verdict == VERDICT_UNRELIABLE || !s->n_draws;
 }
 
-/* Executions of a block of the scope, in the mean of all its instructions. */
-static double mean_executions(const struct problem *scope)
-{
-	return scope->n_insns ? scope->total_insn / (double)scope->n_insns : 0;
-}
-
 /*
  * What a scope adds to what of its region no scope accounts for, or one that is not sure of it.  That this one tells less than the
  * mean of a block means nothing.
@@ -52,21 +46,16 @@ static void add_to_rest(const struct work *w, const struct problem *scope, const
                         size_t b, size_t at, struct rest *rest)
 {
 	double told = from->n_draws ? drawn_in(from, scope, b) : seen_in(w, scope, b);
+	double mean = scope->total_insn / fmax((double)scope->n_insns, 1);
 
 	if (from->n_draws)
 		rest->raw[at] -= seen_in(w, scope, b);
 	if (is_unsure(from))
-		rest->untold[at] += fmax(mean_executions(scope) * scope->blocks[b].n_insn - told, 0);
+		rest->untold[at] += fmax(mean * scope->blocks[b].n_insn - told, 0);
 	if (from->verdict == VERDICT_UNRELIABLE)
 		rest->unsure[at] += drawn_in(from, scope, b);
 	else if (from->doubt)
 		rest->unsure[at] += (double)from->doubt[b] * scope->blocks[b].n_insn;
-}
-
-/* A step through n draws that comes to each of them once: a prime that does not divide n, which is below 7 x 11 x 13 x 17. */
-static size_t stride_of(size_t n)
-{
-	return n % 7 ? 7 : n % 11 ? 11 : n % 13 ? 13 : 17;
 }
 
 /* What a scope adds to each draw of its region; without draws of its own, its raw counts. */
@@ -74,7 +63,8 @@ static void add_scope(const struct work *w, const struct problem *region, const 
                       const struct solution *from, size_t shift, struct rest *rest, struct solution *to)
 {
 	long *at = mem_calloc(scope->n_blocks + 1, sizeof(*at));
-	const size_t stride = stride_of(from->n_draws);
+	/* Through n draws, each once: a prime that does not divide n, which is below 7 x 11 x 13 x 17. */
+	const size_t n = from->n_draws, stride = n % 7 ? 7 : n % 11 ? 11 : n % 13 ? 13 : 17;
 
 	for (size_t b = 0; b < scope->n_blocks; b++) {
 		at[b] = problem_block_at(region, scope->blocks[b].graph_block);
