@@ -17,6 +17,7 @@
 # Every fourth of the written programs, or every Nth by --every.
 # The forms plain-* are recordings as `perf record -e` writes them, without group reads, instructions at a period that no skid
 # reaches (eq. 5).  Fewer counters and events (four limited two skidless ...) are measured where --variants names them.
+# Cores are those whose interrupts and branch records are like real machines' (amd, intel); zen5 and skylake are easier.
 # Bursts are as many as a program of a few minutes has of them: one to some sixty samples.
 # Recordings that fail are counted and named in the table, never dropped; so are open programs that are not to be had.
 set -u
@@ -47,6 +48,7 @@ cd "$(dirname "$0")/../.." || exit 1
 [[ $B == /* ]] || B=$PWD/$B
 DIR=$(realpath -m "${DIR:-$B/accuracy}")
 export SKIDPROF=$B/skidprof DIR KEEP=$keep B
+export amd=zen5-real intel=skylake-real
 export LIMITED=${LIMITED:-cycles,instructions,branches,calls} TWO=cycles,instructions TURNS=cycles,instructions,branches,loads,stores,calls,cond-branches BURSTS=${BURSTS:-25000}
 millions=${MILLIONS:-200}
 # Of this build, and of no other one.
@@ -91,32 +93,32 @@ record()
 one()
 {
 	local group=$1 program=$2 seed=$3 variant=$4 job status command
-	local how=(--no-branches)
+	local how=(--no-branches) core=$amd
 	job=$group.$program.$seed.$variant
 	[ "$(date +%s)" -lt "$END" ] && [ ! -e "$DIR/json/$job.done" ] || return 0
 	case $variant in
 	branches) how=(-b --bursts 0) ;;
 	bursts) how=(--no-branches --bursts "$BURSTS") ;;
 	branches-bursts) how=(-b --bursts "$BURSTS") ;;
-	timed) how=(-b --bursts 0 --core skylake) ;;
-	four) how=(--no-branches --core "$DIR/four.core") ;;
-	four-branches) how=(-b --bursts 0 --core "$DIR/four.core") ;;
+	timed) how=(-b --bursts 0) core=$intel ;;
+	four) core=$DIR/four.core ;;
+	four-branches) how=(-b --bursts 0) core=$DIR/four.core ;;
 	limited) how=(--no-branches -e "$LIMITED") ;;
 	limited-bursts) how=(--no-branches --bursts "$BURSTS" -e "$LIMITED") ;;
 	limited-both) how=(-b --bursts "$BURSTS" -e "$LIMITED") ;;
 	limited-branches) how=(-b --bursts 0 -e "$LIMITED") ;;
 	two) how=(--no-branches -e "$TWO") ;;
-	two-short) how=(--no-branches -e "$TWO" --core "$DIR/short.core") ;;
-	skidless) how=(--no-branches --core "$DIR/skidless.core") ;;
+	two-short) how=(--no-branches -e "$TWO") core=$DIR/short.core ;;
+	skidless) core=$DIR/skidless.core ;;
 	plain-pair) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") ;;
-	plain-b) how=(--plain -b --bursts 0 -c 2003 --core skylake) ;;
-	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 --core "$DIR/four.core" -e "$TURNS") ;;
-	plain-precise) how=(--plain --no-branches --bursts 0 -c 20011 --core skylake -e 'cycles,instructions:uppp') ;;
-	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 20011 --core 'skylake,zen5' -e "$TWO") ;;
+	plain-b) how=(--plain -b --bursts 0 -c 2003) core=$intel ;;
+	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 -e "$TURNS") core=$DIR/four.core ;;
+	plain-precise) how=(--plain --no-branches --bursts 0 -c 20011 -e 'cycles,instructions:uppp') core=$intel ;;
+	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") core=$intel,$amd ;;
 	esac
 	mapfile -t command < <(words "$group" "$program")
 	[ -x "${command[0]}" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
-	[ -s "$DIR/$job.data" ] && [ -s "$DIR/$job.truth" ] || record "$job" --seed "$seed" "${how[@]}" -- "${command[@]}" ||
+	[ -s "$DIR/$job.data" ] && [ -s "$DIR/$job.truth" ] || record "$job" --seed "$seed" --core "$core" "${how[@]}" -- "${command[@]}" ||
 		{ fail "$job" record && return; }
 	timeout 600 "$SKIDPROF" compare -i "$DIR/$job.data" --truth "$DIR/$job.truth" --format json \
 		>"$DIR/json/$job.full.json" 2>"$DIR/$job.err"
@@ -176,12 +178,12 @@ fi
 # The default core, but with interrupts that come within a loop's period, or at once.
 skid()
 {
-	sed '/^[[:space:]]*skid[[:space:]]/d' profiler/sim/cores/zen5.core && echo "skid $1 $2 1"
+	sed '/^[[:space:]]*skid[[:space:]]/d' profiler/sim/cores/zen5.core && sed '/^like/d' "profiler/sim/cores/$amd.core" && echo "skid $1 $2 1"
 }
 skid 12 28 >"$DIR/short.core"
 skid 0 1 >"$DIR/skidless.core"
 # With four counters, as other cores have: two at a time beside instructions and cycles.
-{ sed '/^n_counters[[:space:]]/d' profiler/sim/cores/zen5.core && echo 'n_counters 4'; } >"$DIR/four.core"
+{ cat "profiler/sim/cores/$amd.core" && echo 'n_counters 4'; } >"$DIR/four.core"
 
 # A seed of every sample, its part of the random programs, and so on: a sweep that is stopped has some of everything.
 list()

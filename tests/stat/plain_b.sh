@@ -37,7 +37,7 @@ record()
 
 programs=$written
 for s in $random; do programs="$programs p$s"; done
-for core in skylake zen5; do
+for core in skylake-real zen5-real; do
 	for p in $programs; do
 		build "$p" && record "$p" "$core" || echo "$p: not built or recorded: $(tail -1 "$DIR/$p.$core.err" 2>/dev/null)"
 	done
