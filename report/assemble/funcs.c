@@ -152,9 +152,7 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		return reason_status_precise;
 	}
 	if (in_region < reason_limit_outside * all || in_region == 0) {
-		*why = !(all > 0)      ? ""
-		       : !p->n_regions ? reason_text_no_region
-		                       : reason_text_outside;
+		*why = !(all > 0) ? "" : !p->n_regions ? reason_text_no_region : reason_text_outside;
 		return reason_status_outside;
 	}
 	/* A count is the sum of all its parts; a share is of one region, and that is the one of most of it. */
