@@ -15,8 +15,9 @@ enum {
 	 * find no room are run by core.c: slower, but to the same times.
 	 */
 	REGION_BYTES = 64 << 20,
-	MOST_INSN_BYTES = 1024, /* of one instruction, with what stands behind the block for it */
-	BLOCK_BYTES = 512,      /* around them */
+	/* Of one instruction, with what stands behind the block for it: add [rbx + 8], rax takes 880. */
+	MOST_INSN_BYTES = 1280,
+	BLOCK_BYTES = 512, /* around them */
 };
 
 /* Registers.  What struct sim_flight has is kept in those that calls leave alone. */
@@ -697,8 +698,8 @@ struct sim_native *sim_native_new(const struct sim_config *config)
 	if (!n)
 		return NULL;
 	n->config = config;
-	/* Four an instruction at most, of a load; one a group. */
-	n->late = calloc(5 * SIM_WINDOW, sizeof(*n->late));
+	/* Of one that loads, computes and stores: a port each, its load in three ways; one of a group. */
+	n->late = calloc(7 * SIM_WINDOW, sizeof(*n->late));
 	n->region = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 	                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (n->region == MAP_FAILED)

@@ -284,7 +284,7 @@ static void where_there_is_no_room_for_code_the_core_runs(void **state)
 	native = sim_native_new(&r.config);
 	b = block_of(&r, add, 1, 500);
 	/* Nothing needs more code than one that loads, computes and stores. */
-	long_one = block_of(&r, to_memory, 1, 500);
+	long_one = block_of(&r, to_memory, 1, SIM_WINDOW - 1);
 	do {
 		long_one->native = NULL;
 		sim_native_make(native, long_one);
