@@ -13,6 +13,7 @@
 
 #include "profiler/base/err.h"
 #include "report/match/join.h"
+#include "report/match/same_run.h"
 
 /* Something to count in: a function with another put in place in it, and one that is never sampled. */
 static inline __attribute__((always_inline)) unsigned join_inner(unsigned x)
@@ -426,6 +427,7 @@ static void a_count_of_none_is_doubted_where_samples_fell(void **state)
 {
 	struct bench *b = *state;
 	struct profile *p = b->p;
+	bool *own;
 
 	region_of_two(b, b->outer, b->unsampled);
 	free(p->meta.events);
@@ -451,6 +453,13 @@ static void a_count_of_none_is_doubted_where_samples_fell(void **state)
 	assert_non_null(strstr(p->funcs[0].why, "GLIBC_TUNABLES=glibc.cpu.hwcaps="));
 	assert_non_null(
 	        strstr(p->meta.truth_why, "has 100.0% of the cycles: it never ran in the counted run"));
+	/* compare, which keeps the recording's own counts, exits by it, too. */
+	own = calloc(p->n_funcs, sizeof(*own));
+	own[0] = true;
+	p->worst = PROFILE_FIXED;
+	same_run_doubt_unseen(p, own, own);
+	assert_int_equal(p->worst, PROFILE_UNRELIABLE);
+	free(own);
 }
 
 /* Callgrind without instructions: the physical function has them, no line and no region. */
