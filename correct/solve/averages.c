@@ -23,18 +23,14 @@ struct showing {
 	struct pairs tasks;
 };
 
-static bool is_wanted(const struct work *w, size_t r)
-{
-	return w->solutions[r].verdict == VERDICT_UNRELIABLE;
-}
-
-/* Marks the blocks of such regions; returns how many there are. */
+/* Marks the blocks of regions that could not be solved; returns how many there are. */
 static size_t mark_wanted(const struct work *w, uint8_t *wanted)
 {
 	size_t n = 0;
 
 	for (size_t r = 0; r < w->regions->n; r++)
-		for (size_t b = 0; is_wanted(w, r) && b < w->problems[r]->n_blocks; b++) {
+		for (size_t b = 0;
+		     w->solutions[r].verdict == VERDICT_UNRELIABLE && b < w->problems[r]->n_blocks; b++) {
 			uint8_t *at = &wanted[w->problems[r]->blocks[b].graph_block];
 
 			n += !*at;
@@ -91,10 +87,11 @@ static double take_draws(const struct problem *p, const struct whole *whole, con
 	return insn;
 }
 
-/* Samples of instructions are right in sum, whatever they skid over. */
+/* Samples of instructions are right in sum, whatever they skid over; without them it is time at the pace of records (eq. 10). */
 static double total_of(const struct work *w)
 {
-	return w->sums.events[w->rec->insn_event].period_sum;
+	return w->rec->insn_event >= 0 ? w->sums.events[w->rec->insn_event].period_sum
+	                               : w->pace * w->sums.events[w->rec->cyc_event].period_sum;
 }
 
 /* Executions of the blocks wanted, n_columns, where the program ran total instructions. */
@@ -124,9 +121,11 @@ static int forgive(int err)
 	return 0;
 }
 
+/* Without instructions only records with cycles do: others stand for a time, or for branches. */
 static bool can_average(const struct work *w)
 {
-	return w->sums.paths && w->rec->insn_event >= 0;
+	return w->sums.paths &&
+	       (w->rec->insn_event >= 0 || (w->pace > 0 && !w->pace_timed && !w->rec->branch_kind));
 }
 
 /*
@@ -181,7 +180,7 @@ static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 	int err = draw_averages(w, wanted, n_columns, total_of(w), &draws, &whole);
 
 	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
-		if (is_wanted(w, r))
+		if (w->solutions[r].verdict == VERDICT_UNRELIABLE)
 			average_region(w, r, whole, draws, n_columns);
 	whole_end(whole);
 	free(draws);
@@ -190,16 +189,10 @@ static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 
 int average_unsolved(struct work *w)
 {
-	uint8_t *wanted;
-	size_t n;
-	int err = 0;
+	uint8_t *wanted = mem_calloc(w->graph->n_blocks + 1, 1);
+	size_t n = can_average(w) ? mark_wanted(w, wanted) : 0;
+	int err = n ? average(w, wanted, n) : 0;
 
-	if (!can_average(w))
-		return 0;
-	wanted = mem_calloc(w->graph->n_blocks + 1, 1);
-	n = mark_wanted(w, wanted);
-	if (n)
-		err = average(w, wanted, n);
 	free(wanted);
 	return err;
 }

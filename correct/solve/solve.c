@@ -437,6 +437,8 @@ static void judge_behind_calls(const struct work *w, size_t r, struct solution *
 	    (w->rec->relative || unseen_cyc > reason_limit_behind_calls * cyc) &&
 	    n_cut > reason_limit_cut_bursts * n_bursts)
 		solution_doubt(sol, REASON_OF(cut_bursts), 100 * n_cut / n_bursts);
+	if (sol->averaged)
+		judge_ended(w, sol);
 }
 
 void solve_doubt_behind_calls(struct work *w)

@@ -37,7 +37,7 @@ void solve_doubt_stacks(const struct problem *p, struct solution *sol);
  */
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks);
 
-/* Doubt combined regions that have much of their code so soon after system calls that nothing tells of it. */
+/* Doubt combined regions that have much of their code so soon after system calls that nothing tells of it, and averages where ends do. */
 void solve_doubt_behind_calls(struct work *w);
 
 /*
@@ -64,7 +64,7 @@ void combine_scopes(struct work *w);
 
 /*
  * Regions that could not be solved get executions from the branch records of the whole program (eq. 9), with
- * a verdict of weak; without branch records nothing happens.
+ * a verdict of weak; without branch records, or without instructions and cycles in records, nothing happens.
  */
 int average_unsolved(struct work *w);
 

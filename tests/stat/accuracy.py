@@ -34,6 +34,7 @@ VARIANTS = {
     "plain-turns": "as perf record -F with more events than counters",
     "plain-precise": "as perf record -e cycles,instructions:ppp",
     "plain-hybrid": "as perf record -e cycles,instructions on two kinds of cores",
+    "plain-arm": "as perf record -e cycles,instructions on an Arm core",
 }
 GROUPS = {
     "sample": "Five samples",
@@ -195,7 +196,7 @@ def print_musts(tallies):
         lists = {k: [x for t in found for x in getattr(t, k)] for k in ("eps", "eps_raw", "totals")}
         return lists | {"holds": share(sum(t.inside for t in found), sum(t.intervals for t in found))}
 
-    for variant in ("plain", "plain-pair"):
+    for variant in ("plain", "plain-pair", "plain-arm"):
         counters = of(variant)
         if counters["eps"]:
             print("Counters alone, %s: eps is over 1.2 times raw's in %d of %d" %

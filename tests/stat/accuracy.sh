@@ -25,7 +25,7 @@ usage="accuracy.sh BUILD [--seeds N] [--programs N] [--every N] [--first SEED] [
 B=${1:?$usage}
 shift
 seeds=1 programs=6 every=4 first=30001 real=1 jobs=2 limit=36000 keep='' groups='sample random written' DIR=''
-variants='plain bursts branches branches-bursts timed plain-pair plain-b plain-turns plain-precise plain-hybrid'
+variants='plain bursts branches branches-bursts timed plain-pair plain-b plain-turns plain-precise plain-hybrid plain-arm'
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seeds) seeds=${2:?$usage} && shift ;;
@@ -115,6 +115,7 @@ one()
 	plain-turns) how=(--plain --no-branches --bursts 0 -F 400000 -e "$TURNS") core=$DIR/four.core ;;
 	plain-precise) how=(--plain --no-branches --bursts 0 -c 20011 -e 'cycles,instructions:uppp') core=$intel ;;
 	plain-hybrid) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") core=$intel,$amd ;;
+	plain-arm) how=(--plain --no-branches --bursts 0 -c 20011 -e "$TWO") core=cortex-a76 ;;
 	esac
 	mapfile -t command < <(words "$group" "$program")
 	[ -x "${command[0]}" ] || { echo 'it did not compile' >"$DIR/$job.err" && fail "$job" build && return; }
