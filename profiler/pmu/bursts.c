@@ -837,7 +837,8 @@ void bursts_say(const struct bursts *b, uint64_t time_ns)
 	timed_paths_say(&b->timed, cpu_ns);
 	say_unreplayed(b);
 	if (b->n_cut)
-		snprintf(cut, sizeof(cut), " (%ju cut short by system calls or signals)", (uintmax_t)b->n_cut);
+		snprintf(cut, sizeof(cut), " (%ju cut short by system calls or signals)",
+		         (uintmax_t)b->n_cut);
 	/* Where it hardly ran, or its counters were closed as it began, that it has no samples is said. */
 	if (!b->n_written && cpu_ns > (double)b->moment_ns)
 		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns, words_for_none(b));

@@ -161,9 +161,8 @@ int pe_probe_hardware(void)
 	if (!means_absent(errno))
 		return pe_fail(errno, &cycles, &us);
 	if (host_is_virtual())
-		return sp_fail(SP_ENOTSUP,
-		               "this virtual machine has no PMU; turn the "
-		               "virtual PMU on in the host's settings (QEMU: -cpu host,pmu=on)");
+		return sp_fail(SP_ENOTSUP, "this virtual machine has no PMU; turn the "
+		                           "virtual PMU on in the host's settings (QEMU: -cpu host,pmu=on)");
 	return sp_fail(SP_ENOTSUP, "no PMU: the kernel has no driver for this processor's counters, or the "
 	                           "firmware hides them");
 }
