@@ -7,7 +7,6 @@
 #include "correct/judge/reasons.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
-#include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 
 static double heat_in(const struct flow_regions *r)
@@ -71,8 +70,6 @@ static void find_regions(struct work *w, const double *weight)
 		return;
 	least = least_ran_heat(w);
 	ran = flow_regions_find(w->graph, &w->ran, weight, w->opts->min_share, least, &w->effort);
-	sp_debug("regions of what is on record hold %.2f%% of the heat of all regions",
-	         100 * heat_in(ran) / heat_in(w->regions));
 	/* A search that spent its part has what it found until then, coarser: it counts if that is nearly all. */
 	if (heat_in(ran) >= least) {
 		w->ran_share = heat_in(w->regions) > 0 ? heat_in(ran) / heat_in(w->regions) : 1;

@@ -15,7 +15,6 @@
 #include "correct/infer/cost.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
-#include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 
 /* Executions in the mean go as draws have moved them, and edges with the blocks that they lead to. */
@@ -521,8 +520,6 @@ static void spread_paces(const struct path *s, const struct scope_stacks *r, con
 		out->told_share = 0;
 	for (size_t i = 0; i < out->n_draws; i++)
 		draw_paces(&h, &told, rng, times + i * p->n_blocks);
-	sp_debug("paces: %zu moments, %zu paths, %zu lost, noise %.3f, untold %.3f", h.n_moments, told.n,
-	         told.n_lost, told.noise, told.untold);
 	move_draws(p, times, told.n, rng, out);
 	told_fini(&told);
 	halves_fini(&h);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/evidence/total.h"
 #include "correct/model/model.h"
-#include "profiler/base/log.h"
 
 #include <math.h>
 
@@ -46,8 +45,6 @@ void total_of(const struct total_known *k, double *insn, double *sd)
 	if (!(k->period > 0) || !isfinite(b.insn) || !(a.var + b.var > 0))
 		return;
 	/* Where they do not agree, one of them is worse than it is taken to be, and nothing tells which: either may be. */
-	sp_debug("total of a scope: %.6g +- %.3g by intervals, %.6g +- %.3g by samples, %.3g of it mixed",
-	         a.insn, sqrt(a.var), b.insn, sqrt(b.var), mixed);
 	more = fmax(0, ((a.insn - b.insn) * (a.insn - b.insn) - a.var - b.var) / 2);
 	a.var += more;
 	b.var += more;

@@ -60,11 +60,6 @@ static bool is_alive(const struct flow_build *b, uint32_t cut)
 	return cut != FLOW_NONE && b->cuts.v[cut].alive;
 }
 
-static bool has_graph(const struct flow_build *b, const struct flow_link *l, const struct flow_fn *to)
-{
-	return is_alive(b, b->cut_of_node[l->from]) && is_alive(b, to->entry) && !to->cut;
-}
-
 static void keep(struct cold_calls *c, const struct flow_link *l, uint32_t to)
 {
 	const struct flow_build *b = c->b;
@@ -93,8 +88,10 @@ void flow_find_cold_calls(const struct flow_build *b, struct flow_graph *g)
 	find_leading(&c);
 	for (size_t i = 0; i < b->links.n; i++) {
 		const struct flow_link *l = &b->links.v[i];
+		const struct flow_fn *to = c.to[i] == FLOW_NONE ? NULL : &b->fns.v[c.to[i]];
 
-		if (c.to[i] != FLOW_NONE && c.leads[c.to[i]] && !has_graph(b, l, &b->fns.v[c.to[i]]))
+		if (to && c.leads[c.to[i]] &&
+		    (!is_alive(b, b->cut_of_node[l->from]) || !is_alive(b, to->entry) || to->cut))
 			keep(&c, l, c.to[i]);
 	}
 	g->cold_calls = c.calls.v;

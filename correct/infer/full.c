@@ -17,7 +17,6 @@
 #include "correct/known.h"
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
-#include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
 
@@ -345,9 +344,6 @@ int method_full(const struct problem *p, const struct space *space, const double
 	if (err == 0)
 		err = draw(&fu, seed, out);
 	stacks = fu.eqs.n > fu.n_exact;
-	if (err == 0)
-		sp_debug("%zu free flows, %zu equations, %zu classes", space->n_free, fu.post->n_rows,
-		         fu.post->n_classes);
 	if (err == 0 && stacks)
 		stretch(p, stack_spread(&fu), out);
 	else if (err == 0 && spread > 1)

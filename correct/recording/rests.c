@@ -6,7 +6,6 @@
 
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
-#include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
 #include "profiler/base/select.h"
@@ -352,12 +351,9 @@ static void tell_by_cycles(struct rests *r, struct of_event *e, int insn, const 
 		}
 	for (size_t i = 0; i < r->all.n; i++)
 		all += r->all.v[i].to == insn;
-	sp_debug("instructions rest %.3g of the time, cycles %.3g; %.6g of %.6g samples come where cycles do",
-	         e->share, c->share, (double)there, (double)all);
-	if (!there)
-		return;
-	e->share = fmax(e->share,
-	                1 - (double)all * (double)n * (1 - c->share) / ((double)there * (double)c->gaps.n));
+	if (there)
+		e->share = fmax(e->share, 1 - (double)all * (double)n * (1 - c->share) /
+		                                          ((double)there * (double)c->gaps.n));
 	e->untold = fmin(e->untold, c->untold);
 }
 

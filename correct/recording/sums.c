@@ -137,12 +137,6 @@ static double middle(double *v, size_t n)
 	return v[n / 2];
 }
 
-/* A counter that rested in the slots of others has counted a part only. */
-static bool is_part(const struct recording *r, const struct pd_sample *s, int event)
-{
-	return s->time_running_ns && s->time_running_ns < s->time_enabled_ns && !r->events[event].several;
-}
-
 static void add_values(struct collect *c, const struct recording *r, const struct pd_record *rec, size_t task)
 {
 	const struct pd_sample *s = &rec->sample;
@@ -155,7 +149,10 @@ static void add_values(struct collect *c, const struct recording *r, const struc
 			continue;
 		if (event < EFFORT_EVENTS)
 			last->value[event] = s->values[i].value;
-		c->events[event].multiplexed |= is_part(r, s, event);
+		/* A counter that rested in the slots of others has counted a part only. */
+		c->events[event].multiplexed |= s->time_running_ns &&
+		                                s->time_running_ns < s->time_enabled_ns &&
+		                                !r->events[event].several;
 	}
 }
 

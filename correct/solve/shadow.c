@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "correct/solve/solve.h"
-#include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 
 /* Blocks that run equally often, whatever the flow.  All arrays but n_blocks are by the number of the first block of each. */
@@ -18,12 +17,6 @@ struct alike {
 	double *leaves; /* [B] by block: share of its executions that another block follows */
 	double *square; /* sum over its blocks of what of it leaves them, squared: each is due a part of `sum` */
 };
-
-/* The half of the mean distance that a normal number of this variance has from its mean. */
-static double half_distance(double variance)
-{
-	return sqrt(variance / (2 * M_PI));
-}
 
 static bool run_alike(const struct problem *p, const struct solution *sol, size_t a, size_t b)
 {
@@ -110,37 +103,66 @@ bool solve_is_shadowed(const struct problem *p, const struct solution *sol)
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		if (c.of_block[b] != b)
 			continue;
-		raw_off += half_distance(spread * c.square[b]);
+		/* Half of the mean distance that a normal number of this variance has from its mean. */
+		raw_off += sqrt(spread * c.square[b] / (2 * M_PI));
 		apart += fabs(c.sum[b] - c.flow[b]) / 2;
 	}
 	free(c.of_block);
 	free(c.seen);
-	sp_debug("precise samples: blocks that run alike differ by %.2g; %.2g of the instructions moved, "
-	         "%.2g from the flow",
-	         sqrt(spread), raw_off / p->total_insn, apart / p->total_insn);
 	return raw_off * raw_off > apart * apart / 2;
+}
+
+static size_t row_of(const size_t *row, size_t block)
+{
+	return row[block] == block ? block : row_of(row, row[block]);
+}
+
+/* A row of blocks of which each leads to the next alone, which is come to by it alone, runs equally often: one of its blocks, by block. */
+static size_t *find_rows(const struct problem *p)
+{
+	const size_t n = p->n_blocks;
+	size_t *row = mem_calloc(3 * n + 1, sizeof(*row)), *n_in = row + n, *n_out = n_in + n;
+
+	for (size_t b = 0; b < n; b++)
+		row[b] = b;
+	for (size_t e = 0; e < p->n_edges; e++) {
+		n_out[p->edges[e].from]++;
+		n_in[p->edges[e].to]++;
+	}
+	for (size_t e = 0; e < p->n_edges; e++)
+		if (n_out[p->edges[e].from] == 1 && n_in[p->edges[e].to] == 1)
+			row[row_of(row, p->edges[e].to)] = row_of(row, p->edges[e].from);
+	for (size_t b = 0; b < n; b++)
+		row[b] = row_of(row, b);
+	return row;
 }
 
 bool solve_keeps_step(const struct problem *p)
 {
-	double least = 1;
+	size_t *row = find_rows(p);
+	double *all = mem_calloc(2 * p->n_blocks + 1, sizeof(*all)), *size = all + p->n_blocks, least = 1;
 
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		const struct problem_block *block = &p->blocks[b];
-		/* Two that the processor fuses may be seen as one, at either: so much of the block's samples may be at an instruction. */
-		const double most = fmin(3. / block->n_insn, 1);
-		double all = 0;
 
+		size[row[b]] += block->n_insn;
 		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++)
-			all += round(p->seen_insn[i] / p->insn_per_sample);
+			all[row[b]] += round(p->seen_insn[i] / p->insn_per_sample);
+	}
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const struct problem_block *block = &p->blocks[b];
+		/* Two that the processor fuses may be seen as one, at either: so much of the row's samples may be at an instruction. */
+		const double most = fmin(3. / size[row[b]], 1);
+
 		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn && most < 1; i++) {
 			double n = round(p->seen_insn[i] / p->insn_per_sample);
 
-			if (n > most * all)
-				least = fmin(least, gsl_cdf_binomial_Q((unsigned)n - 1, most, (unsigned)all));
+			if (n > most * all[row[b]])
+				least = fmin(least, gsl_cdf_binomial_Q((unsigned)n - 1, most,
+				                                       (unsigned)all[row[b]]));
 		}
 	}
-	sp_debug("precise samples: at one instruction of a block there are so many with a chance of %.2g",
-	         least);
+	free(row);
+	free(all);
 	return least * (double)p->n_insns < reason_limit_in_step;
 }

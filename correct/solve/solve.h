@@ -49,7 +49,7 @@ bool solve_is_shadowed(const struct problem *p, const struct solution *sol);
 
 /*
  * Does the period of precise samples of instructions keep step with a loop, so that they come at the same places of it again and again?
- * Instructions of a block run equally often: one has more of the block's samples than chance leaves it, in one of a million regions.
+ * Instructions of a row of blocks run equally often: one has more of the row's samples than chance leaves it, in one of a million regions.
  */
 bool solve_keeps_step(const struct problem *p);
 

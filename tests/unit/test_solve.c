@@ -108,14 +108,21 @@ static void a_shadow_is_seen_by_blocks_that_run_equally_often(void **state)
 	assert_false(is_shadowed((const double[]){ 1000, 1000, 1900, 2100 }, 95));
 }
 
-/* A block of ten instructions and one of three, whose samples are seen[]. */
-static bool keeps_step(const double seen[13])
+/* A block of ten instructions and one of three, whose samples are seen[], and edges from the one to the other and back. */
+static bool keeps_step(const double seen[13], bool in_a_row)
 {
 	struct problem_block blocks[] = { { .insn0 = 0, .n_insn = 10 }, { .insn0 = 10, .n_insn = 3 } };
+	struct problem_edge edges[] = { { .from = 0, .to = 1 },
+		                        { .from = 1, .to = 0 },
+		                        { .from = 1, .to = 1 } };
 	double insn[13];
-	struct problem p = {
-		.blocks = blocks, .n_blocks = 2, .seen_insn = insn, .n_insns = 13, .insn_per_sample = 1000
-	};
+	struct problem p = { .blocks = blocks,
+		             .n_blocks = 2,
+		             .edges = edges,
+		             .n_edges = in_a_row ? 2 : 3,
+		             .seen_insn = insn,
+		             .n_insns = 13,
+		             .insn_per_sample = 1000 };
 
 	for (size_t i = 0; i < 13; i++)
 		insn[i] = 1000 * seen[i];
@@ -126,11 +133,16 @@ static bool keeps_step(const double seen[13])
 static void instructions_of_a_block_with_all_its_samples_tell_of_a_step(void **state)
 {
 	(void)state;
-	assert_true(keeps_step((const double[]){ 0, 0, 0, 14, 0, 0, 0, 0, 0, 0, 5, 5, 5 }));
-	assert_false(keeps_step((const double[]){ 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 5, 5, 5 }));
+	assert_true(keeps_step((const double[]){ 0, 0, 0, 14, 0, 0, 0, 0, 0, 0, 5, 5, 5 }, false));
+	assert_false(keeps_step((const double[]){ 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 5, 5, 5 }, false));
 	/* In every third place of a lap; pairs that are seen as one. */
-	assert_true(keeps_step((const double[]){ 0, 400, 0, 0, 400, 0, 0, 150, 0, 0, 0, 0, 0 }));
-	assert_false(keeps_step((const double[]){ 2e4, 0, 1e4, 2e4, 0, 1e4, 1e4, 1e4, 0, 2e4, 3e4, 0, 0 }));
+	assert_true(keeps_step((const double[]){ 0, 400, 0, 0, 400, 0, 0, 150, 0, 0, 0, 0, 0 }, false));
+	assert_false(
+	        keeps_step((const double[]){ 2e4, 0, 1e4, 2e4, 0, 1e4, 1e4, 1e4, 0, 2e4, 3e4, 0, 0 }, false));
+	/* The three of a short block tell nothing by themselves, but the ten that always run with them do. */
+	assert_false(keeps_step((const double[]){ 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 14, 0 }, false));
+	assert_true(keeps_step((const double[]){ 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 14, 0 }, true));
+	assert_false(keeps_step((const double[]){ 1, 1, 2, 1, 1, 1, 0, 1, 1, 1, 1, 1, 2 }, true));
 }
 
 static void doubt(double fitted, double sd, struct solution *sol)
