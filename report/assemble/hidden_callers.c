@@ -12,6 +12,9 @@
 /* Of a place where threads begin so many callees are kept: with more of them it tells nothing. */
 enum { MOST_CALLEES = 8 };
 
+/* Of jumps in a row, as from a destructor to what frees memory by two names, so many functions are between. */
+enum { MOST_BETWEEN = 2 };
+
 /* A call, or a jump out of the function, to a known address. */
 struct leaves {
 	uint64_t from, next, to; /* next: the instruction behind it */
@@ -305,6 +308,36 @@ static bool leads_to(struct hidden_callers *h, long caller, long callee)
 	       is_stub_of(h, code_of(h, &h->funcs.v[caller]), &h->funcs.v[callee]);
 }
 
+/* May it have gone there: by itself, by a pointer, or by jumps of as many others, which stand for one another's names? */
+static bool may_reach(struct hidden_callers *h, long caller, long callee, int others);
+
+/* The only one that caller goes to by itself and that may reach callee.  -1 = there is none, or several. */
+static long find_between(struct hidden_callers *h, long caller, long callee, int others)
+{
+	long found = -1;
+
+	scan(h, caller);
+	for (size_t i = 0; i < h->funcs.v[caller].to.n; i++) {
+		struct place to = { (int32_t)h->funcs.v[caller].module, h->funcs.v[caller].to.v[i].to };
+		long number = function_at(h, to);
+
+		if (number < 0 || number == caller || number == callee || number == found ||
+		    !may_reach(h, number, callee, others))
+			continue;
+		if (found >= 0)
+			return -1;
+		found = number;
+	}
+	return found;
+}
+
+static bool may_reach(struct hidden_callers *h, long caller, long callee, int others)
+{
+	scan(h, caller);
+	return h->funcs.v[caller].points || leads_to(h, caller, callee) ||
+	       (others > 0 && find_between(h, caller, callee, others - 1) >= 0);
+}
+
 /*
  * From calls[next] out, the first record of a call of function `callee`; or the first behind one of a call from there, which
  * was left, with all that it had called.  next where there is neither.
@@ -319,6 +352,30 @@ static size_t find_left(struct hidden_callers *h, const struct stack_call *calls
 			return i + (entered != callee);
 	}
 	return next;
+}
+
+/*
+ * The same, of one that the records name, with those between.  What has a pointer to call through went there itself, as far as
+ * anybody knows.
+ */
+static void insert_chain(struct hidden_callers *h, long callee, long caller)
+{
+	long chain[MOST_BETWEEN + 1] = { caller };
+	int n = 1;
+
+	scan(h, caller);
+	while (n <= MOST_BETWEEN && !h->funcs.v[chain[n - 1]].points && !leads_to(h, chain[n - 1], callee)) {
+		chain[n] = find_between(h, chain[n - 1], callee, MOST_BETWEEN - n);
+		if (chain[n] < 0)
+			break;
+		n++;
+	}
+	while (n-- > 0) {
+		insert(h, callee, chain[n]);
+		if (h->funcs.v[chain[n]].points)
+			h->stack.v[h->stack.n - 2].open = false;
+		callee = chain[n];
+	}
 }
 
 /*
@@ -348,9 +405,7 @@ static void find_unrecorded(struct hidden_callers *h, const struct stack_call *c
 		*next = n;
 	if (first < *next || is_stub(h, caller))
 		return;
-	insert(h, callee, caller);
-	if (h->funcs.v[caller].points)
-		h->stack.v[h->stack.n - 2].open = false;
+	insert_chain(h, callee, caller);
 }
 
 void hidden_callers_find(struct hidden_callers *h, const struct stack_call *calls, size_t n,

@@ -151,6 +151,19 @@ void inclusive_by_flow(const struct profile *p, const struct own_noise *noise, s
 	free(calls);
 }
 
+/* Is a frame one of a physical function, and none above it of the same? */
+static bool is_outermost(const struct profile *p, size_t frame)
+{
+	const uint32_t func = p->frames[frame].func;
+
+	if (func != p->frames[frame].phys_func)
+		return false;
+	for (uint32_t at = p->frames[frame].parent; at; at = p->frames[at].parent)
+		if (p->frames[at].func == func)
+			return false;
+	return true;
+}
+
 /*
  * Functions that jump to another at their end are on no stack of it: its frame has taken the place of theirs.  The flow tells
  * them by calls that no stack has, where several would.  Malloc'd, [n_funcs]: instructions of such calls.
@@ -166,11 +179,13 @@ static double *find_jumped(const struct profile *p)
 
 	for (size_t i = p->n_frames; i-- > 1;) { /* callers stand before callees */
 		const struct profile_frame *f = &p->frames[i];
-		long call = f->parent ? context_find_call(p, p->frames[f->parent].func, f->func) : -1;
+		/* The flow has calls of physical functions: what is inlined calls as the one that holds it. */
+		long call = f->parent ? context_find_call(p, p->frames[f->parent].phys_func, f->func) : -1;
 
 		below[i] += f->raw_insn;
 		below[f->parent] += below[i];
-		samples[f->func] += f->parent && period > 0 ? below[i] / period : 0;
+		if (f->parent && period > 0 && is_outermost(p, i))
+			samples[f->func] += below[i] / period;
 		if (call >= 0)
 			seen[call] = true;
 	}

@@ -117,18 +117,28 @@ static double displaced_at_calls(const struct profile *p, size_t func, const str
 	return calls_from_outside(p, func) * p->meta.skid_median_cyc * c->insn / c->cyc;
 }
 
-/*
- * In a skid it is left no more often than from one sample to the next, which are further apart: there is it on one stack
- * and not on the other.
- */
-static double displaced_at_visits(const struct profile *p, size_t func)
+/* Are samples further apart than a skid is long? */
+static bool apart(const struct profile *p)
 {
 	const struct profile_event *e = event_of(p, p->meta.insn_event),
 	                           *cyc = event_of(p, p->meta.cyc_event);
-	bool apart = e && cyc &&
-	             cyc->total * p->meta.cyc_per_event > p->meta.skid_median_cyc * (double)e->n_samples;
 
-	return apart && p->funcs[func].visits > 0 ? p->funcs[func].visits * profile_mean_period(e) : NAN;
+	return e && cyc &&
+	       cyc->total * p->meta.cyc_per_event > p->meta.skid_median_cyc * (double)e->n_samples;
+}
+
+/* From one sample to the next: more than a period where interrupts come late, and stand for all that their counter ran over. */
+static double distance(const struct profile *p)
+{
+	const struct profile_event *e = event_of(p, p->meta.insn_event);
+
+	return e ? fmax(profile_mean_period(e), inclusive_ratio(e->total, (double)e->n_samples)) : 0;
+}
+
+/* In a skid it is left no more often than from one sample to the next: there is it on one stack and not on the other. */
+static double displaced_at_visits(const struct profile *p, size_t func)
+{
+	return apart(p) && p->funcs[func].visits > 0 ? p->funcs[func].visits * distance(p) : NAN;
 }
 
 static double displaced_by_skid(const struct profile *p, size_t func, const struct inclusive *c)
@@ -140,42 +150,64 @@ static double displaced_by_skid(const struct profile *p, size_t func, const stru
 }
 
 /*
- * Samples as they are, for what lasts many skids: half is what their number leaves open.  Parts of it may be known worse than the
- * samples below all of them tell.  own: displaced of what is known of it without a stack.
+ * What the number of samples leaves open of func's, of 90%.  Drawn from all of them their variance is that of a share.  But where
+ * one comes every so many instructions, what lasts x periods in one visit has one of the two whole numbers beside x: its variance
+ * is f (1 - f), f the part of a period beyond the smaller one, and at most the chance that it is seen.  Visits that were seen are
+ * then no fewer, in the mean, than the variance is.  unsampled: its part of what the counter had counted outside of samples' periods.
  */
-static void count_samples(const struct profile *p, const struct stacks *s, double total, double own,
-                          struct inclusive *c, double *half)
+static double noise_of_samples(const struct profile *p, const struct stacks *s, size_t func, double share,
+                               double total, double unsampled)
+{
+	double period = period_of(p, p->meta.insn_event), visits = p->funcs[func].visits,
+	       drawn = total * sqrt(fmax(share * (1 - share), 0) * inclusive_ratio(period, s->all_raw));
+	bool even = visits > 0 && apart(p) && !p->meta.events[p->meta.insn_event].freq;
+
+	return even ? fmin(z_of_90 * drawn, z_of_90 * distance(p) * sqrt(visits) + unsampled)
+	            : z_of_90 * drawn;
+}
+
+/*
+ * Samples as they are, for what lasts many skids: half is what their number leaves open.  Parts of it may be known worse than the
+ * samples below all of them tell: a skid takes other shares of a leaf's samples below one caller than below another.  Where
+ * parts are further from these samples than noise and skid explain, it is the parts that are wrong, by the rest.
+ */
+static bool count_samples(const struct profile *p, const struct stacks *s, size_t func, double total,
+                          double displaced, struct inclusive *c, double *half)
 {
 	double share = inclusive_ratio(c->raw_insn, s->all_raw), period = period_of(p, p->meta.insn_event);
-	double noise =
-	        z_of_90 * total * sqrt(fmax(share * (1 - share), 0) * inclusive_ratio(period, s->all_raw));
+	double noise, own = displaced * inclusive_ratio(fmin(p->funcs[func].rolled.insn, c->insn), c->insn);
 
-	if (!(share > 0) || !(period > 0) || noise + own >= *half)
-		return;
+	if (!(share > 0) || !(period > 0))
+		return false;
+	noise = noise_of_samples(p, s, func, share, total, fabs(share * total - c->raw_insn));
+	if (displaced_at_visits(p, func) > 0)
+		*half = fmax(*half, fabs(c->insn - share * total) - noise - displaced);
+	if (noise + own >= *half)
+		return false;
 	*half = noise;
 	c->insn = share * total;
 	memset(c->by_status, 0, sizeof(c->by_status));
 	c->by_status[PROFILE_RAW] = c->insn;
+	return true;
 }
 
 static void bound_insn(const struct profile *p, const struct stacks *s, size_t func, double total,
                        double half, double rest, struct inclusive *c)
 {
-	double displaced = displaced_by_skid(p, func, c), by_parts = half,
-	       own = fmin(p->funcs[func].rolled.insn, c->insn);
-	bool alone = c->insn <= p->funcs[func].rolled.insn * (1 + small_share);
+	double displaced = displaced_by_skid(p, func, c), own;
+	bool samples, alone = c->insn <= p->funcs[func].rolled.insn * (1 + small_share);
 
 	/* Of what none was seen 90% have fewer than so many periods. */
 	if (!(c->insn > 0))
 		half = fmax(half, -log(0.1) * period_of(p, p->meta.insn_event));
-	count_samples(p, s, total, displaced * inclusive_ratio(own, c->insn), c, &half);
-	own = fmin(own, c->insn);
+	samples = count_samples(p, s, func, total, displaced, c, &half);
+	own = fmin(p->funcs[func].rolled.insn, c->insn);
 	/* What it runs by itself no stack tells, but for samples as they are. */
-	if (alone && half >= by_parts)
+	if (alone && !samples)
 		displaced = 0;
 	c->lo = fmax(fmax(c->insn - displaced, own) - half, 0);
 	c->hi = fmin(c->insn + displaced, fmax(total, c->insn)) + half;
-	if (!alone && half >= by_parts)
+	if (!alone && !samples)
 		c->hi += rest;
 }
 

@@ -96,6 +96,36 @@ check 'calls that are on no record are known all the same' status 0 "$SKIDPROF" 
 check 'main and run have all' json '(lambda c: c["main"] > 0.98 and c["run"] > 0.98)({r["function"]: r["share"] for r in d["children"]})'
 "$SKIDPROF" report -i gaps.sim --callers leaf --format json >out 2>err
 check 'and leaf has the callers that it has' json 'sorted(r["function"] for r in d["callers"] if r["share"] > 0.01) == ["few", "fib", "many", "twice"]'
+# Three jumps in a row, as of functions that stand for another's name: the record has the first function alone.
+cat >jumps.c <<'END'
+#include <stdint.h>
+#define ALONE __attribute__((noinline, noclone))
+static volatile uint64_t sink;
+ALONE static uint64_t work(uint64_t x, int n)
+{
+	for (int i = 0; i < n; i++)
+		x = (x ^ x >> 7) * 0xff51afd7ed558ccdull + (x >> (i & 31));
+	return x;
+}
+ALONE static uint64_t third(uint64_t x) { return work(x ^ 2, 6000); }
+ALONE static uint64_t second(uint64_t x) { return third(x ^ 1); }
+ALONE static uint64_t first(uint64_t x) { return second(x + 1); }
+ALONE static uint64_t other(uint64_t x) { return work(x, 2000) + 1; }
+int main(void)
+{
+	for (int i = 0; i < 300; i++) {
+		sink = first(sink);
+		sink = other(sink);
+	}
+}
+END
+gcc -O2 -g jumps.c -o jumps && "$SKIDPROF" record --pmu sim -g lbr -c 1009 -q -o jumps.sim ./jumps >/dev/null 2>err
+check 'three jumps in a row' status 0 "$SKIDPROF" report -i jumps.sim --callers work --format json
+check 'leave nobody out who jumped' json 'sorted(r["function"] for r in d["callers"] if r["share"] > 0.01) == ["other", "third"]'
+"$SKIDPROF" report -i jumps.sim --children --format json >out 2>err
+check 'all of whom have it' json '(lambda c: all(0.73 < c[f] < 0.77 for f in ("first", "second", "third")) and 0.23 < c["other"] < 0.27)({r["function"]: r["share"] for r in d["children"]})'
+"$SKIDPROF" report -i jumps.sim --children >out 2>err
+check 'and these stacks are those that tell it' sh -c 'grep -q "who called: call stacks of" out && ! grep -q "A CALLER IS MISSING" out'
 # An exception leaves calls without returns: they stay among the records, and are nobody's callers.
 # The unwinder is less than 1% of it: what is known of that code is not asked here.
 cat >thrown.cc <<'END'
