@@ -314,19 +314,17 @@ static void find_unsampled(const struct recording *r, struct collect *c)
 	}
 }
 
-/* Past 2%. */
 static void find_ended(const struct recording *r, const struct collect *c)
 {
 	int sampled = sampled_event(r), shown = r->insn_event >= 0 ? r->insn_event : r->cyc_event;
-	double n, share;
+	double n;
 
 	if (sampled < 0 || !c->events[sampled].n_samples || !recording_is_of_tasks(r) ||
 	    (r->insn_event < 0 && !r->cyc_is_even))
 		return;
 	n = (double)c->events[sampled].n_samples;
-	share = ended_share(c->ended, (double)c->by_task.current.n, n,
-	                    r->cyc_is_even ? c->events[sampled].period_sum / n : 0);
-	c->events[shown].ended = share > model->little ? share : 0;
+	c->events[shown].ended = ended_share(c->ended, (double)c->by_task.current.n, n,
+	                                     r->cyc_is_even ? c->events[sampled].period_sum / n : 0);
 }
 
 int sums_collect(struct recording *r, struct sums *out)

@@ -21,7 +21,7 @@ struct event_sum {
 	double untold;    /* share of the time in which nothing tells whether it had a counter */
 	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 5); 0 up to 2% */
 	double unsampled; /* share of what its counters counted that no sample stands for: they were lost */
-	double ended; /* the same, of threads that ended after their last sample, or before their first (ended.h); 0 up to 2% */
+	double ended; /* the same, of threads that ended after their last sample, or before their first (ended.h) */
 };
 
 struct sums {
