@@ -129,7 +129,7 @@ static void fill_events(struct assembly *a)
 			.rested = sum->rested,
 			.throttled = sum->throttled,
 			.unsampled = sum->unsampled,
-			.ended = sum->ended,
+			.ended = sum->ended > model->little ? sum->ended : 0,
 			.hidden = hidden_share(w, i),
 		};
 		meta->n_events++;
