@@ -32,8 +32,10 @@ count()
 {
 	local name=$1 status=$2 out=$3 ok nok skip
 	ok=$(grep -cE '^ok ' "$out")
-	nok=$(grep -cE '^not ok ' "$out")
+	# TAP's word for a fault that is known and not mended: it is shown each time, and fails nothing.
+	nok=$(grep -E '^not ok ' "$out" | grep -vc '# TODO')
 	skip=$(grep -cE '^ok .*# SKIP' "$out")
+	grep -E '^not ok .*# TODO' "$out" | sed "s|^|known   $name: |"
 	if [ "$((ok + nok))" -eq 0 ]; then
 		case $status in
 		0) ok=1 ;;
