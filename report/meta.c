@@ -237,13 +237,13 @@ static void print_ended(const struct profile_meta *m, FILE *f)
 	int event = m->insn_event < 0 ? m->cyc_event : m->insn_event;
 	double share = event < 0 ? 0 : m->events[event].ended;
 
-	if (share > model->little && m->insn_event < 0)
+	if (share > 0 && m->insn_event < 0)
 		fprintf(f,
 		        "# short processes or threads: %.0f%% of their CPU time, with the kernel's, is in no "
 		        "sample, for they "
 		        "ended before their first or after their last: record with a smaller period (-c)\n",
 		        100 * share);
-	else if (share > model->little)
+	else if (share > 0)
 		fprintf(f,
 		        "# short processes or threads: what each ran before its first sample or after its "
 		        "last is in no "

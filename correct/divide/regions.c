@@ -81,9 +81,9 @@ static void find_regions(struct work *w, const double *weight)
 	flow_regions_free(ran);
 }
 
-static long function_at(const struct work *w, const struct place_sum *s)
+static double samples_at(const struct place_sum *s)
 {
-	return module_func_at(w->rec->modules[s->module], s->vaddr);
+	return s->n_insn + s->n_cyc;
 }
 
 /* The samples of the function that each place is in, all code without a name between two as one. */
@@ -91,46 +91,52 @@ static double *by_function(const struct work *w)
 {
 	const struct place_sum *v = w->sums.v;
 	double *out = mem_calloc(w->sums.n + 1, sizeof(*out));
+	long function = -1;
 
 	for (size_t i = 0, first = 0; i < w->sums.n; i++) {
-		if (v[i].module != v[first].module || function_at(w, &v[i]) != function_at(w, &v[first]))
+		long at = module_func_at(w->rec->modules[v[i].module], v[i].vaddr);
+
+		if (v[i].module != v[first].module || at != function)
 			first = i;
-		out[first] += v[i].n_insn + v[i].n_cyc;
+		function = at;
+		out[first] += samples_at(&v[i]);
 	}
 	for (size_t i = 1; i < w->sums.n; i++)
 		out[i] = out[i] > 0 ? out[i] : out[i - 1];
 	return out;
 }
 
-/* In functions of so many samples at the most. */
-static double samples_up_to(const struct work *w, const double *in_function, double most)
+/* Up to so many samples of a function are as good as none: all functions of no more have the least share together. */
+static double as_none(const struct work *w, const double *in_function)
 {
-	double sum = 0;
+	double least = 0, sum = 0, few = 0, *of; /* [k]: samples of functions that have k */
 
 	for (size_t i = 0; i < w->sums.n; i++)
-		if (in_function[i] <= most)
-			sum += w->sums.v[i].n_insn + w->sums.v[i].n_cyc;
-	return sum;
+		least += model->least * samples_at(&w->sums.v[i]);
+	of = mem_calloc((size_t)least + 2, sizeof(*of));
+	for (size_t i = 0; i < w->sums.n; i++)
+		if (in_function[i] <= least)
+			of[(size_t)in_function[i]] += samples_at(&w->sums.v[i]);
+	for (; few + 1 <= least && sum + of[(size_t)few + 1] <= least; few++)
+		sum += of[(size_t)few + 1];
+	free(of);
+	return few;
 }
 
 /*
- * The places that show which code is hot, in order; returns how many.  All functions of so few samples that these together are no more
- * than the least share are none of it: one sample in the resolver of symbols, or in a message that is printed once, would make
- * thousands of blocks part of the loop that calls it.
+ * The places that show which code is hot, in order; returns how many.  Functions of next to no samples are none of it: one in the
+ * resolver of symbols, or in a message that is printed once, would make thousands of blocks part of the loop that calls it.
  */
 static size_t find_hot(const struct work *w, struct flow_hot *hot)
 {
-	double *in_function = by_function(w), least = model->least * samples_up_to(w, in_function, INFINITY),
-	       few = 0;
+	double *in_function = by_function(w), few = as_none(w, in_function);
 	size_t n = 0;
 
-	while (few + 1 <= least && samples_up_to(w, in_function, few + 1) <= least)
-		few++;
 	for (size_t i = 0; i < w->sums.n; i++) {
 		const struct place_sum *s = &w->sums.v[i];
 
 		if (in_function[i] > few)
-			hot[n++] = (struct flow_hot){ s->module, s->vaddr, s->n_insn + s->n_cyc };
+			hot[n++] = (struct flow_hot){ s->module, s->vaddr, samples_at(s) };
 	}
 	free(in_function);
 	return n;

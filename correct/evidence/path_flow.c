@@ -82,8 +82,10 @@ enum of_stacks { OF_ALL, OF_RECORDS, OF_CYCLES, OF_INSNS, OF_BURSTS };
 
 static bool is_of(const struct stack *st, enum of_stacks of)
 {
-	if (of == OF_ALL || of == OF_BURSTS || st->burst)
-		return of == OF_ALL || (of == OF_BURSTS && st->burst);
+	if (of == OF_ALL)
+		return true;
+	if (of == OF_BURSTS || st->burst)
+		return of == OF_BURSTS && st->burst;
 	return of == OF_RECORDS || (st->cyc > 0) == (of == OF_CYCLES);
 }
 

@@ -46,13 +46,13 @@ static void set_raw(struct work *w)
 
 		p->total_insn *= w->pace;
 		p->insn_per_sample *= w->pace;
-		for (size_t s = 0; s < w->scopes.n; s++)
-			if (w->scopes.v[s].parent == r)
-				p->total_insn += w->scope_problems[s]->total_insn -
-				                 w->pace * w->scope_problems[s]->total_cyc;
 		for (size_t i = 0; i < p->n_insns; i++)
 			p->seen_insn[i] = w->pace * p->seen_cyc[i];
 	}
+	/* Scopes have paces of their own, and the time in them no longer the whole program's. */
+	for (size_t s = 0; s < w->scopes.n; s++)
+		w->problems[w->scopes.v[s].parent]->total_insn +=
+		        w->scope_problems[s]->total_insn - w->pace * w->scope_problems[s]->total_cyc;
 }
 
 void pace_set(struct work *w)

@@ -459,10 +459,8 @@ static void take_place(struct sim_native *n, unsigned pool, uint32_t before)
 /* The stores of an instruction leave for the cache; rax stays what it is. */
 static void leave_stores(struct sim_native *n, const struct sim_insn *in)
 {
-	BYTES(n, "\x48\x89\x44\x24"); /* mov [rsp + .done], rax */
-	byte(n, FRAME(done));
-	BYTES(n, "\x4c\x89\x74\x24"); /* mov [rsp + .retire_cyc], r14 */
-	byte(n, FRAME(f.retire_cyc));
+	reg_at(n, true, STORE, RAX, RSP, FRAME(done));
+	reg_at(n, true, STORE, RETIRE, RSP, FRAME(f.retire_cyc));
 	call(n, in, OFFSET(help.leave));
 	reg_at(n, true, LOAD, RAX, RSP, FRAME(done));
 }
@@ -543,19 +541,14 @@ static struct late *ask_for_room(struct sim_native *n, const struct sim_insn *fi
 
 /* ---- what stands behind ---- */
 
-static const uint8_t flight_to_frame[] = {
-	0x4c, 0x89, 0x64, 0x24, FRAME(f.seq),          /* mov [rsp + ], r12 */
-	0x4c, 0x89, 0x6c, 0x24, FRAME(f.dispatch_cyc), /* r13 */
-	0x4c, 0x89, 0x74, 0x24, FRAME(f.retire_cyc),   /* r14 */
-	0x44, 0x89, 0x7c, 0x24, FRAME(f.dispatch_n),   /* r15d */
-};
-
-static const uint8_t frame_to_flight[] = {
-	0x4c, 0x8b, 0x64, 0x24, FRAME(f.seq),          /* mov r12, [rsp + ] */
-	0x4c, 0x8b, 0x6c, 0x24, FRAME(f.dispatch_cyc), /* r13 */
-	0x4c, 0x8b, 0x74, 0x24, FRAME(f.retire_cyc),   /* r14 */
-	0x44, 0x8b, 0x7c, 0x24, FRAME(f.dispatch_n),   /* r15d */
-};
+/* STORE or LOAD: the registers of struct sim_flight, into its place in the frame or out of it. */
+static void flight(struct sim_native *n, unsigned op)
+{
+	reg_at(n, true, op, SEQ, RSP, FRAME(f.seq));
+	reg_at(n, true, op, DISPATCH, RSP, FRAME(f.dispatch_cyc));
+	reg_at(n, true, op, RETIRE, RSP, FRAME(f.retire_cyc));
+	reg_at(n, false, op, DISPATCH_N, RSP, FRAME(f.dispatch_n));
+}
 
 /* Many are in flight: is_tight() asks on.  If some of the group have to wait core.c runs it. */
 static void no_room(struct sim_native *n, const struct late *l)
@@ -578,10 +571,10 @@ static void no_room(struct sim_native *n, const struct late *l)
 		set_jump(waits[--n_waits], n->at);
 	if (l->from_too)
 		set_jump(l->from_too, n->at);
-	bytes(n, (const char *)flight_to_frame, sizeof(flight_to_frame));
+	flight(n, STORE);
 	set_number(n, RDX, l->n);
 	call(n, l->in, OFFSET(help.group));
-	bytes(n, (const char *)frame_to_flight, sizeof(frame_to_flight));
+	flight(n, LOAD);
 	reg_at(n, true, LOAD, RAX, RSP, FRAME(done));
 	jump(n, l->behind);
 }
@@ -628,8 +621,7 @@ static void begin(struct sim_native *n)
 	BYTES(n, "\x48\x83\xec");                             /* sub rsp, */
 	byte(n, FRAME_BYTES);
 	reg_reg(n, true, LOAD, CORE, RDI);
-	BYTES(n, "\x48\x89\x74\x24"); /* mov [rsp + .mem], rsi */
-	byte(n, FRAME(f.mem));
+	reg_at(n, true, STORE, RSI, RSP, FRAME(f.mem));
 	reg_field(n, true, LOAD, SEQ, OFFSET(seq));
 	reg_field(n, true, LOAD, DISPATCH, OFFSET(dispatch_cyc));
 	reg_field(n, true, LOAD, RETIRE, OFFSET(retire_cyc));

@@ -114,17 +114,30 @@ static inline void fixture_fini(struct fixture *f)
 	free(f->g.insns);
 }
 
+/* n_rungs loops' A, B and C of n_insn[3], each C falling into the next A, and a way back from the last. */
+static inline void fixture_make_ladder(struct fixture *f, const uint32_t n_insn[3], uint32_t n_rungs)
+{
+	uint32_t *n = fixture_array((size_t)3 * n_rungs, sizeof(*n));
+	struct flow_edge *edges = fixture_array((size_t)4 * n_rungs, sizeof(*edges));
+
+	for (uint32_t i = 0; i < n_rungs; i++) {
+		const uint32_t next = 3 * ((i + 1) % n_rungs);
+
+		memcpy(n + (size_t)3 * i, n_insn, 3 * sizeof(*n));
+		edges[4 * i] = (struct flow_edge){ 3 * i, 3 * i + 1, FLOW_FALL };
+		edges[4 * i + 1] = (struct flow_edge){ 3 * i, 3 * i + 2, FLOW_TAKEN };
+		edges[4 * i + 2] = (struct flow_edge){ 3 * i + 1, 3 * i + 2, FLOW_FALL };
+		edges[4 * i + 3] = (struct flow_edge){ 3 * i + 2, next, next ? FLOW_FALL : FLOW_TAKEN };
+	}
+	fixture_make(f, n, (size_t)3 * n_rungs, edges, (size_t)4 * n_rungs);
+	free(n);
+	free(edges);
+}
+
 /* The paper's hmmer loop: 40c570, 40c612, 40c659 with n_insn instructions each. */
 static inline void fixture_hmmer(struct fixture *f, const uint32_t n_insn[3])
 {
-	const struct flow_edge edges[] = {
-		{ 0, 1, FLOW_FALL },
-		{ 0, 2, FLOW_TAKEN },
-		{ 1, 2, FLOW_FALL },
-		{ 2, 0, FLOW_TAKEN },
-	};
-
-	fixture_make(f, n_insn, 3, edges, 4);
+	fixture_make_ladder(f, n_insn, 1);
 }
 
 #endif

@@ -73,20 +73,9 @@ enum { RUNGS = 260, RUNG_BYTES = 19 * 4 };
 static int setup_ladder(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
-	uint32_t n[3 * RUNGS];
-	struct flow_edge edges[4 * RUNGS];
 
 	*state = b;
-	for (uint32_t i = 0; i < RUNGS; i++) {
-		const uint32_t next = 3 * ((i + 1) % RUNGS);
-
-		memcpy(n + (size_t)3 * i, n_insn, sizeof(n_insn));
-		edges[4 * i] = (struct flow_edge){ 3 * i, 3 * i + 1, FLOW_FALL };
-		edges[4 * i + 1] = (struct flow_edge){ 3 * i, 3 * i + 2, FLOW_TAKEN };
-		edges[4 * i + 2] = (struct flow_edge){ 3 * i + 1, 3 * i + 2, FLOW_FALL };
-		edges[4 * i + 3] = (struct flow_edge){ 3 * i + 2, next, next ? FLOW_FALL : FLOW_TAKEN };
-	}
-	fixture_make(&b->f, n, (size_t)3 * RUNGS, edges, (size_t)4 * RUNGS);
+	fixture_make_ladder(&b->f, n_insn, RUNGS);
 	return setup_bench(b);
 }
 

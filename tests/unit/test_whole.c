@@ -209,22 +209,11 @@ struct ladder {
 static int setup_ladder(void **state)
 {
 	struct ladder *l = calloc(1, sizeof(*l));
-	static uint32_t n[3 * RUNGS];
-	static struct flow_edge edges[4 * RUNGS];
 	static uint8_t wanted[3 * RUNGS];
 
 	assert_non_null(l);
-	for (uint32_t i = 0; i < RUNGS; i++) {
-		const uint32_t next = 3 * ((i + 1) % RUNGS);
-
-		memcpy(n + (size_t)3 * i, n_insn, sizeof(n_insn));
-		edges[4 * i] = (struct flow_edge){ 3 * i, 3 * i + 1, FLOW_FALL };
-		edges[4 * i + 1] = (struct flow_edge){ 3 * i, 3 * i + 2, FLOW_TAKEN };
-		edges[4 * i + 2] = (struct flow_edge){ 3 * i + 1, 3 * i + 2, FLOW_FALL };
-		edges[4 * i + 3] = (struct flow_edge){ 3 * i + 2, next, next ? FLOW_FALL : FLOW_TAKEN };
-	}
 	memset(wanted, 1, sizeof(wanted));
-	fixture_make(&l->f, n, (size_t)3 * RUNGS, edges, (size_t)4 * RUNGS);
+	fixture_make_ladder(&l->f, n_insn, RUNGS);
 	l->f.g.n_funcs = 1;
 	l->rec = recording_by_hand(events, 2);
 	l->whole = whole_begin(l->rec, &l->f.g, wanted);
