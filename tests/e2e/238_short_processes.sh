@@ -72,8 +72,12 @@ for how in '1200 500' '3000 200' '10000 60'; do
 done
 cp h.data long.data
 "$SKIDPROF" record --pmu clock -o h.data ./halves 300 800 >time.txt 2>h.err
+read -r _ all missed < <(share h.data "$(cat time.txt)")
+echo "# children of 300 us: $all% of their time sampled, $missed% known to be missed"
 "$SKIDPROF" report -i h.data >out 2>/dev/null
-check 'children of 300 us: reports say that much is in no sample' grep -q '^# short processes or threads: [2-9][0-9]% of their CPU time' out
+# How much depends on how long this machine lets a child live; that it is much, and is what the samples lack, does not.
+check 'children of 300 us: what is missed is known' python3 -c "exit(not (5 < $missed and 75 < $all + $missed < 120))"
+check 'children of 300 us: reports say that much is in no sample' grep -q "^# short processes or threads: $(printf '%.0f' "$missed")% of their CPU time" out
 check 'and no function of them is fixed' sh -c '! grep -E "^ *[0-9.]+%.* fixed " out'
 "$SKIDPROF" record --pmu clock --bursts 0 -c 100003 -o h.data ./halves 3000 100 >time.txt 2>h.err
 read -r first all missed < <(share h.data "$(cat time.txt)")
