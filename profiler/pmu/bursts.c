@@ -99,9 +99,9 @@ struct bursts {
 	uint64_t moment_ns; /* of CPU time, from one moment to the next */
 	/* The kernel's samples that make a moment, the last of which wakes us: of ours, and of the clock that is finer. */
 	uint32_t n_told, n_told_finer;
-	uint32_t n_told_on[2][CPU_SETSIZE]; /* since a CPU's last moment, of either */
-	double interrupt_ns;                /* what one costs here */
-	double chance;                      /* that a moment is a burst's */
+	uint32_t n_told_on[CPU_SETSIZE]; /* since a CPU's last moment, of both together */
+	double interrupt_ns;             /* what one costs here */
+	double chance;                   /* that a moment is a burst's */
 	uint64_t looked_ns;
 	uint64_t wanted_ns; /* CPU time up to which it is counted what was wanted */
 	/* The thread that the next one is of, and from among how many moments since the last one. */
@@ -368,19 +368,19 @@ static void choose_moments(struct bursts *b, const struct perf_event_attr *first
 }
 
 /*
- * Is this the sample that woke us?  The kernel counts those in a CPU's ring, as we do.  Where tasks have rings of
- * their own each one does.
+ * Is this the sample that woke us?  The kernel has one count for a CPU's ring, whichever event its samples are of, and takes from it
+ * what that of the waking sample asks for; so do we.  Were they two counts, the sample that we take for the moment would be another
+ * one, read a moment late from the first change of events on.  Where tasks have rings of their own each sample wakes us.
  */
 static bool is_moment(struct bursts *b, bool fine, const struct tasks_source *from)
 {
-	uint32_t *n_told_on;
+	uint32_t n_told = fine ? b->n_told_finer : b->n_told;
 
 	if (from->cpu < 0 || from->cpu >= CPU_SETSIZE)
 		return true;
-	n_told_on = &b->n_told_on[fine][from->cpu];
-	if (++*n_told_on < (fine ? b->n_told_finer : b->n_told))
+	if (++b->n_told_on[from->cpu] < n_told)
 		return false;
-	*n_told_on = 0;
+	b->n_told_on[from->cpu] -= n_told;
 	return true;
 }
 
