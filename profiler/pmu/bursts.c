@@ -123,8 +123,9 @@ struct bursts {
 	uint64_t ended_ns; /* CPU time of those that have ended */
 	/* What they hold the program for; and what they cost it besides: held_ns there is CPU time, the thread's and ours. */
 	struct burst_account account, work;
-	uint64_t own_ns;  /* our CPU time up to the last round */
-	bool had_moments; /* or an answer, since then */
+	uint64_t stops_ns; /* CPU time of the program's that stops took */
+	uint64_t own_ns;   /* our CPU time up to the last round */
+	bool had_moments;  /* or an answer, since then */
 	uint64_t n_due, n_put_off, n_steps;
 	uint64_t n_written, n_cut; /* in the file, and of those cut short */
 	uint64_t n_calls, n_astray;
@@ -501,10 +502,12 @@ static uint64_t calls_ns(const struct bursts *b, const struct burst *burst)
 /* The stop, and the work beside it. */
 static void learn_work(struct bursts *b, const struct burst *burst)
 {
+	uint64_t stop_ns =
+	        burst->held_ns ? (uint64_t)(interrupts_a_stop * b->interrupt_ns) + calls_ns(b, burst) : 0;
+
 	b->work.n_asked++;
-	b->work.held_ns += (uint64_t)(of_work * (double)burst->work_ns);
-	if (burst->held_ns)
-		b->work.held_ns += (uint64_t)(interrupts_a_stop * b->interrupt_ns) + calls_ns(b, burst);
+	b->work.held_ns += (uint64_t)(of_work * (double)burst->work_ns) + stop_ns;
+	b->stops_ns += stop_ns;
 }
 
 /* Rounds in which samples alone were read are the sampling's. */
@@ -608,14 +611,17 @@ static int on_tick(void *arg)
 {
 	struct bursts *b = arg;
 	struct burst_limits limits = bursts_limits(b->opts->burst_length, &b->account);
-	uint64_t held_ns;
+	uint64_t held_ns, ns;
 
 	count_own_work(b);
 	if (ask_timed(b) || !b->n_since || b->gone || b->stepper.asked)
 		return 0;
 	b->n_due += b->n_since;
 	b->n_since = 0;
-	held_ns = burst_account_allows(&b->account, b->stepper.replays ? 0 : limits.n_stepped, target_ns(b));
+	/* The budget is a share of the program's own time: what its clock ran while it was stopped, some of which its counters lack, is ours. */
+	ns = target_ns(b);
+	ns = ns > b->stops_ns ? ns - b->stops_ns : 0;
+	held_ns = burst_account_allows(&b->account, b->stepper.replays ? 0 : limits.n_stepped, ns);
 	if (!held_ns) {
 		b->n_put_off++;
 		/* The moment came, and others would be put off in turn. */
