@@ -22,7 +22,9 @@ int event_pfm_find(const char *name, struct event_code *out)
 	int rc = is_ready() ? pfm_get_os_event_encoding(name, PFM_PLM3, PFM_OS_PERF_EVENT, &arg)
 	                    : PFM_ERR_NOTFOUND;
 
-	if (rc == PFM_ERR_NOTFOUND || rc == PFM_ERR_NOTSUPP)
+	/* Where the kernel's tracepoints can be listed libpfm4 knows them, too: they count nothing that user code runs. */
+	if (rc == PFM_ERR_NOTFOUND || rc == PFM_ERR_NOTSUPP ||
+	    (rc == PFM_SUCCESS && attr.type == PERF_TYPE_TRACEPOINT))
 		return -SP_ENOENT;
 	if (rc != PFM_SUCCESS)
 		return sp_fail(
