@@ -192,23 +192,25 @@ static int rows(const struct options *o, const struct truth *t, struct compare *
 	return rows_of_names(o, t, c);
 }
 
-/* What was sampled by time tells instructions as shares of regions, or not at all. */
+/*
+ * What was sampled by time tells instructions as shares of regions, or not at all.  Advice names no command line: the file has its
+ * words without what a shell would need around them.
+ */
 static int check_counted(const struct options *o, const struct profile *p, const struct truth *t)
 {
-	const char *input = o->input.correct.input, *command = p->meta.cmdline ? p->meta.cmdline : "PROGRAM";
+	const char *input = o->input.correct.input;
 	const struct profile_meta *m = &p->meta;
 
 	if (m->insn_event >= 0 || m->pace > 0)
 		return 0;
 	if (!m->relative && report_by_clock(m))
-		return sp_fail(
-		        SP_ENOTSUP,
-		        "%s: %s: record %s, or 'skidprof record --pmu sim -o sim.data --truth sim.truth %s', "
-		        "then 'skidprof compare --truth sim.truth sim.data'",
-		        input,
-		        m->n_bursts ? "bursts are too few to tell instructions by"
-		                    : "no instructions event and no bursts were recorded",
-		        m->n_bursts ? "longer" : "bursts", command);
+		return sp_fail(SP_ENOTSUP,
+		               "%s: %s: record %s, or 'skidprof record --pmu sim -o sim.data --truth "
+		               "sim.truth PROGRAM', then 'skidprof compare --truth sim.truth sim.data'",
+		               input,
+		               m->n_bursts ? "bursts are too few to tell instructions by"
+		                           : "no instructions event and no bursts were recorded",
+		               m->n_bursts ? "longer" : "bursts");
 	if (!m->relative)
 		return sp_fail(
 		        SP_ENOTSUP,
@@ -224,8 +226,8 @@ static int check_counted(const struct options *o, const struct profile *p, const
 	if (!t->n_insns)
 		return sp_fail(SP_ENOTSUP,
 		               "%s: counts by name only; shares of regions need counts by instruction: "
-		               "'skidprof truth -o T %s'",
-		               o->truth, command);
+		               "'skidprof truth -o T PROGRAM'",
+		               o->truth);
 	return 0;
 }
 
