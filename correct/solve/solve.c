@@ -229,8 +229,7 @@ static void judge_leak(const struct work *w, const struct problem *p, struct sol
 {
 	if (p->unseen_share <= reason_limit_leak || sol->verdict == VERDICT_UNRELIABLE)
 		return;
-	/* Wrong totals make wrong counts: the raw ones are better than those. */
-	solution_fini(sol);
+	/* Wrong totals make wrong counts, and raw ones worse yet: eps of 14 programs 9.0% instead of 5.9%. */
 	solution_doubt(sol, REASON_OF(leak), 100 * p->unseen_share, more_paths(w));
 }
 
