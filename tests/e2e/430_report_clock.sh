@@ -109,7 +109,9 @@ total = sum(truth[n] for n in names)
 off = {n: shares[n] - truth[n] / total for n in names}
 print("#", off, "at most", most)
 raise SystemExit(not max(abs(x) for x in off.values()) < most < 0.1)' "$bursts" "$branches"
-check 'slow has a lower IPC than mix' json '{f["name"]: f["ipc_fixed"] for f in d["functions"]}["slow"] < {f["name"]: f["ipc_fixed"] for f in d["functions"]}["mix"]'
+# Samples of its time land behind the division, where its result is waited for: in main, at a third of mix's IPC, which some eighty samples
+# tell to a tenth.
+check 'where the division is waited for IPC is lower than in mix' json '{f["name"]: f["ipc_fixed"] for f in d["functions"]}["main"] < {f["name"]: f["ipc_fixed"] for f in d["functions"]}["mix"]'
 check 'shares are compared with exact ones' status 0 "$SKIDPROF" compare --truth app.cg app.data
 check 'which is said' has out 'share of each region'
 check 'without columns that nothing is known of' sh -c '! grep -q IPC out'
