@@ -237,22 +237,13 @@ static void note_process(struct bursts *b, pid_t pid)
 		return;
 }
 
-/* What a thread ran for, as PERF_RECORD_READ tells: of a process with a sample its clock tells that, too. */
-static void note_ended(struct bursts *b, const uint64_t *words)
-{
-	uint32_t task[2];
-
-	memcpy(task, &words[1], sizeof(task));
-	for (size_t i = 0; i < b->processes.n; i++)
-		if (b->processes.v[i].pid == (pid_t)task[0])
-			return;
-	b->ended_ns += words[2];
-}
-
-/* CPU time of all processes sampled; those that have ended keep what they had. */
+/*
+ * CPU time of all processes sampled; those that have ended keep what they had.  Of many that had ended before their first sample was
+ * read there is no clock: samples tell, without what they ran in the kernel.
+ */
 static uint64_t target_ns(struct bursts *b)
 {
-	uint64_t sum = b->ended_ns;
+	uint64_t sum = b->ended_ns, told = session_time_ns(b->session);
 
 	for (size_t i = b->processes.n; i-- > 0;) {
 		struct process *p = &b->processes.v[i];
@@ -266,7 +257,7 @@ static uint64_t target_ns(struct bursts *b)
 		b->ended_ns += p->ns;
 		*p = b->processes.v[--b->processes.n];
 	}
-	return sum;
+	return sum > told ? sum : told;
 }
 
 /* A second of the program's time. */
@@ -314,32 +305,6 @@ static double clock_period_s(const struct perf_event_attr *a)
 	               : 0;
 }
 
-static bool is_prime(uint32_t n)
-{
-	for (uint32_t k = 2; k * k <= n; k++)
-		if (n % k == 0)
-			return false;
-	return true;
-}
-
-/*
- * The kernel counts samples on from one process to the next.  Equal short processes have as many each, and where that number
- * shares a factor with n, moments keep to some of their ages: with 15 samples and n = 6 the first third of them had 8 of 174
- * bursts.  A prime shares one with each n-th number only: from four on the next one, from seven.
- */
-static uint32_t out_of_step(uint32_t n)
-{
-	enum { FROM = 4, LEAST = 7, MOST = 1 << 20 };
-
-	if (n < FROM)
-		return n > 1 ? n : 1;
-	if (n < LEAST)
-		return LEAST;
-	while (n < MOST && !is_prime(n))
-		n++;
-	return n;
-}
-
 /*
  * Not a whole number of anything but the clock's own period: what the program does in a rhythm is met in all its parts.
  * What moments take of the CPU time that bursts may cost they leave.
@@ -357,7 +322,7 @@ static void choose_moments(struct bursts *b, const struct perf_event_attr *first
 		s = fmax(fmin(s, 1 / (moments_a_burst * b->opts->bursts_hz)), least_moment_s);
 	s *= 1 + spread * (2 * gsl_rng_uniform(b->rng) - 1);
 	if (clock_s > 0 && s > clock_s / 2) {
-		b->n_told = out_of_step((uint32_t)round(s / clock_s));
+		b->n_told = finer_out_of_step((uint32_t)round(s / clock_s));
 		s = clock_s * b->n_told;
 	} else {
 		b->n_told = (uint32_t)fmin(fmax(floor(s / moment_s), 1), MOST_TOLD);
@@ -416,8 +381,6 @@ static int on_record(void *arg, const struct perf_event_header *rec, long event,
 	struct bursts *b = arg;
 	uint32_t task[2];
 
-	if (rec->type == PERF_RECORD_READ)
-		note_ended(b, (const uint64_t *)rec);
 	if (event < 0)
 		return 0;
 	memcpy(task, (const char *)(rec + 1) + 2 * sizeof(uint64_t), sizeof(task));
@@ -710,7 +673,6 @@ static void counts_time(struct perf_event_attr *attr, uint64_t period_ns)
 	attr->sample_period = period_ns;
 	attr->freq = 0;
 	attr->precise_ip = 0;
-	attr->inherit_stat = 0;
 }
 
 /* Wakes us with each moment.  What samples carry beside the first words is not looked at. */

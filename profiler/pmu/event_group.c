@@ -277,9 +277,13 @@ static void set_sample_types(const struct record_opts *opts, struct event_group 
 	}
 	if (freq)
 		type |= PERF_SAMPLE_PERIOD;
-	/* What threads ran that have ended is told of each: finer.h. */
+	/*
+	 * inherit_stat would have the kernel tell what each task ran.  But it writes that into the rings of all CPUs, from the one that
+	 * the task ends on, and a ring is made for one writer: where tasks end while others run elsewhere rings stand still for
+	 * seconds, and what they were to hold is lost and not told.
+	 */
 	if (g->n == 1 && is_clock(&g->v[0].attr) && !opts->whole_system && !opts->tids) {
-		g->v[0].attr.inherit_stat = 1;
+		g->v[0].lone_clock = true;
 		type |= PERF_SAMPLE_IDENTIFIER;
 	}
 	if (opts->whole_system || opts->cpus)

@@ -8,6 +8,8 @@
 
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/pairs.h"
+#include "profiler/base/vec.h"
 
 enum {
 	FINE_NS = 250000, /* perf's own default, 4000 samples a second */
@@ -20,6 +22,13 @@ enum {
  * be half of that, or events would take turns at each look.
  */
 static const double most_missed = 0.02, few_periods = 4;
+
+/* FORK and EXIT; their time is that of samples. */
+struct task_body {
+	struct perf_event_header header;
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time_ns;
+};
 
 /* Samples on a CPU since the last round of as many as one is kept of, and which of them that is. */
 struct round {
@@ -35,6 +44,9 @@ struct finer {
 	gsl_rng *rng;
 	struct round rounds[CPU_SETSIZE];
 	uint64_t missed_ns, stood_for_ns;
+	uint64_t n_lost;    /* that are no whole one of those kept */
+	struct pairs tasks; /* by their thread's number */
+	VEC(uint64_t) born_ns;
 	uint64_t looked_ns, window_ns;
 	/* Since the window began: what samples stand for, what is missed, and what would be without the finer event. */
 	double sampled_ns, unsampled_ns, at_period_ns;
@@ -48,13 +60,34 @@ static uint32_t times_finer(const struct perf_event_attr *clock)
 	return times > 1 ? (uint32_t)times : 1;
 }
 
+static bool is_prime(uint32_t n)
+{
+	for (uint32_t k = 2; k * k <= n; k++)
+		if (n % k == 0)
+			return false;
+	return true;
+}
+
+uint32_t finer_out_of_step(uint32_t n)
+{
+	enum { FROM = 4, LEAST = 7, MOST = 1 << 20 };
+
+	if (n < FROM)
+		return n > 1 ? n : 1;
+	if (n < LEAST)
+		return LEAST;
+	while (n < MOST && !is_prime(n))
+		n++;
+	return n;
+}
+
 uint32_t finer_join(struct event_group *g, uint64_t moment_ns)
 {
 	const struct perf_event_attr *clock = &g->v[0].attr;
 	uint32_t times = times_finer(clock);
 	struct pe_event *e = &g->v[g->n];
 
-	if (!clock->inherit_stat || times == 1 || g->n == EVENT_GROUP_MAX)
+	if (!g->v[0].lone_clock || times == 1 || g->n == EVENT_GROUP_MAX)
 		return 0;
 	*e = g->v[0];
 	e->leader = g->n++;
@@ -64,7 +97,7 @@ uint32_t finer_join(struct event_group *g, uint64_t moment_ns)
 		return 1;
 	e->attr.watermark = 0;
 	e->attr.wakeup_events = (uint32_t)((moment_ns + e->attr.sample_period / 2) / e->attr.sample_period);
-	e->attr.wakeup_events += !e->attr.wakeup_events;
+	e->attr.wakeup_events = finer_out_of_step(e->attr.wakeup_events);
 	return e->attr.wakeup_events;
 }
 
@@ -81,7 +114,7 @@ int finer_new(const struct pe_event *events, size_t n_events, uint64_t seed, str
 	struct finer *f;
 
 	*out = NULL;
-	if (!clock->inherit_stat)
+	if (!events[0].lone_clock)
 		return 0;
 	f = calloc(1, sizeof(*f));
 	if (f)
@@ -109,6 +142,8 @@ void finer_free(struct finer *f)
 	if (!f)
 		return;
 	gsl_rng_free(f->rng);
+	pairs_fini(&f->tasks);
+	vec_fini(&f->born_ns);
 	free(f);
 }
 
@@ -129,21 +164,50 @@ bool finer_sample(struct finer *f, const struct rewrite_result *sample, const st
 	return kept;
 }
 
-bool finer_ended(struct finer *f, const struct perf_event_header *rec, const struct tasks *t)
+/* What tasks ran that lived so long, or for an unknown time, is in no sample of that period. */
+static uint64_t unsampled_ns(uint64_t lived_ns, uint64_t period_ns)
 {
-	const uint64_t *words = (const uint64_t *)rec;
-	/* Behind the header stands who it was, then the value; the id stands last. */
-	uint64_t ran_ns = words[2];
-	long event = tasks_event(t, words[rec->size / sizeof(*words) - 1]);
-	bool fine = event == (long)f->finer;
-	uint64_t missed_ns = ran_ns % (fine ? f->fine_ns : f->period_ns);
+	return lived_ns < period_ns ? lived_ns : period_ns / 2;
+}
 
-	if (event != 0 && !fine)
-		return false;
+static void note_end(struct finer *f, const struct task_body *task)
+{
+	long i = pairs_find(&f->tasks, task->tid, 0);
+	/* Its ring may be read before that which tells of its birth. */
+	bool known = i >= 0 && f->born_ns.v[i] && f->born_ns.v[i] < task->time_ns;
+	uint64_t lived_ns = known ? task->time_ns - f->born_ns.v[i] : UINT64_MAX;
+	uint64_t missed_ns = unsampled_ns(lived_ns, f->on ? f->fine_ns : f->period_ns);
+
+	/* Numbers are given to others again. */
+	if (i >= 0)
+		f->born_ns.v[i] = 0;
 	f->missed_ns += missed_ns;
 	f->unsampled_ns += (double)missed_ns;
-	f->at_period_ns += (double)(ran_ns % f->period_ns);
-	return true;
+	f->at_period_ns += (double)unsampled_ns(lived_ns, f->period_ns);
+}
+
+int finer_task(struct finer *f, const struct perf_event_header *rec)
+{
+	const struct task_body *task = (const struct task_body *)rec;
+	long i;
+
+	if (rec->type == PERF_RECORD_EXIT)
+		note_end(f, task);
+	if (rec->type != PERF_RECORD_FORK)
+		return 0;
+	i = pairs_number(&f->tasks, task->tid, 0);
+	if (i < 0 || ((size_t)i == f->born_ns.n && vec_push(&f->born_ns, 0) < 0))
+		return -SP_ENOMEM;
+	f->born_ns.v[i] = task->time_ns;
+	return 0;
+}
+
+uint64_t finer_lost(struct finer *f, uint64_t n)
+{
+	uint64_t times = f->on ? f->times : 1, whole = (f->n_lost + n) / times;
+
+	f->n_lost = (f->n_lost + n) % times;
+	return whole;
 }
 
 /* All that runs by the clock's period takes turns with what runs by the finer one. */

@@ -20,6 +20,14 @@
  */
 uint32_t finer_join(struct event_group *group, uint64_t moment_ns);
 
+/*
+ * From n on, the first number of samples to a moment that few processes are in step with.  The kernel counts samples on from
+ * one process to the next.  Equal short processes have as many each, and where that number shares a factor with n, moments keep to some
+ * of their ages: with 15 samples and n = 6 the first third of them had 8 of 174 bursts.  A prime shares one with each n-th number
+ * only: from four on the next one, from seven.
+ */
+uint32_t finer_out_of_step(uint32_t n);
+
 struct finer;
 
 /* events: borrowed.  NULL in *out where the first is no clock that threads inherit.  -SP_ENOMEM. */
@@ -29,13 +37,19 @@ void finer_free(struct finer *f);
 /* A sample from a ring: is it kept?  Not where another one of the finer event is, in its place. */
 bool finer_sample(struct finer *f, const struct rewrite_result *sample, const struct tasks_source *from);
 
-/* PERF_RECORD_READ: what a thread that has ended ran on a CPU; false where it is of neither event. */
-bool finer_ended(struct finer *f, const struct perf_event_header *rec, const struct tasks *t);
+/*
+ * FORK and EXIT, others are passed over: how long a task lived tells what its samples lack.  After its last sample it ran for
+ * half a period in the mean, and one that lived for less than a period has none.  -SP_ENOMEM.
+ */
+int finer_task(struct finer *f, const struct perf_event_header *rec);
+
+/* So many samples were lost from a ring: how many would have been kept of them? */
+uint64_t finer_lost(struct finer *f, uint64_t n);
 
 /* After the rings were read: change over where that is due. */
 int finer_look(struct finer *f, struct tasks *t, uint64_t now_ns);
 
-/* The time of threads, those that have ended, before their first sample or after their last. */
+/* The time of threads, those that have ended, before their first sample or after their last, as finer_task() puts it. */
 uint64_t finer_missed_ns(const struct finer *f);
 
 /* That, and what samples stood for so far. */

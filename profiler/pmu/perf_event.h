@@ -21,6 +21,7 @@ struct pe_event {
 	char name[PE_NAME_BYTES];
 	size_t leader;     /* index of its group's leader: itself when alone */
 	bool most_precise; /* less precise than asked for is no cause for a warning */
+	bool lone_clock;   /* all that is sampled, a clock that tasks inherit (finer.h) */
 	bool finer; /* the first event at a finer period, which takes its place at times (finer.h); in files it is that one */
 	bool some_cpus; /* it counts on these CPUs only (hybrid processors) */
 	cpu_set_t cpus;

@@ -63,6 +63,11 @@ uint64_t session_id(const struct session *s, size_t i)
 	return s->rewrite ? rewrite_ids(s->rewrite, i, &n)[0] : 0;
 }
 
+uint64_t session_time_ns(const struct session *s)
+{
+	return s->finer ? finer_time_ns(s->finer) : 0;
+}
+
 /* A map of a file that is elsewhere is written as what was found. */
 static int write_record(struct session *s, const struct perf_event_header *rec)
 {
@@ -77,19 +82,30 @@ static int write_record(struct session *s, const struct perf_event_header *rec)
 	return pd_write_raw(s->w, rec);
 }
 
+/* In samples as they are in the file: of the first event, by our own clock, which is the kernel's. */
+static int write_lost(struct session *s, uint64_t n)
+{
+	return n && !s->full ? pd_write_lost(s->w, session_id(s, 0), n, clock_ns(CLOCK_MONOTONIC)) : 0;
+}
+
 static int take(void *arg, const struct perf_event_header *rec, const struct tasks_source *from)
 {
 	struct session *s = arg;
-	struct rewrite_result found;
+	struct rewrite_result found = { .rec = rec, .event = -1 };
 	bool drop = false, keep = true;
 	int err = 0;
 
 	if (s->failed)
 		return 0;
-	/* What all threads came to is written at the end. */
-	if (s->finer && rec->type == PERF_RECORD_READ)
-		drop = finer_ended(s->finer, rec, s->tasks);
-	err = rewrite_record(s->rewrite, s->tasks, rec, from, &found);
+	if (s->finer)
+		err = finer_task(s->finer, rec);
+	if (err == 0)
+		err = rewrite_record(s->rewrite, s->tasks, rec, from, &found);
+	if (err == 0 && s->finer && found.n_lost) {
+		found.n_lost = finer_lost(s->finer, found.n_lost);
+		err = write_lost(s, found.n_lost);
+		drop = true;
+	}
 	if (err == 0 && s->finer && found.event >= 0)
 		keep = finer_sample(s->finer, &found, from);
 	if (err == 0 && s->hooks->record)
@@ -283,10 +299,12 @@ static int drain(struct session *s)
 /* All threads as one: how long they ran so far, and for how long of that they were sampled. */
 static int write_missed(struct session *s, uint64_t all_ns)
 {
-	uint64_t missed_ns = finer_missed_ns(s->finer);
+	/* What samples stand for is in none of it. */
+	uint64_t missed_ns = finer_missed_ns(s->finer), sampled_ns = finer_time_ns(s->finer) - missed_ns;
+	uint64_t most_ns = all_ns > sampled_ns ? all_ns - sampled_ns : 0;
 
-	if (missed_ns > all_ns)
-		missed_ns = all_ns;
+	if (missed_ns > most_ns)
+		missed_ns = most_ns;
 	s->sum->missed_ns = missed_ns;
 	return pd_write_read(s->w, all_ns, all_ns, all_ns - missed_ns, clock_ns(CLOCK_MONOTONIC));
 }

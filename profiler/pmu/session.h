@@ -73,5 +73,7 @@ void session_say(const struct session_config *config, const struct session_summa
 /* For hooks: the file, and the id that event i has in it (0 while it is not open). */
 struct pd_writer *session_writer(const struct session *s);
 uint64_t session_id(const struct session *s, size_t i);
+/* What tasks ran so far, as samples and lives tell; 0 where no clock alone is sampled (finer.h). */
+uint64_t session_time_ns(const struct session *s);
 
 #endif

@@ -119,7 +119,6 @@ static struct pe_event event_to_open(const struct tasks *t, size_t i)
 	struct pe_event e = t->config.events[i];
 
 	e.attr.inherit = t->mode == INHERIT;
-	e.attr.inherit_stat &= e.attr.inherit;
 	/* Members go with their leader. */
 	e.attr.disabled = e.leader == i;
 	e.attr.enable_on_exec = 0;

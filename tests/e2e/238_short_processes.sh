@@ -88,6 +88,50 @@ check 'a period that is short for them misses little' python3 -c "exit(not (40 <
 check 'one long process is sampled at the period alone' sh -c '! grep -q "sampled finer" one.err'
 read -r first all missed < <(share one.data "$(cat time.txt)")
 check 'and nothing of it is missed' python3 -c "exit($missed != 0)"
+# Where tasks end while others run on other processors no record is lost: all births are told, and their time is sampled.
+build pool -pthread <<'END' || exit 1
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+static void *work(void *arg)
+{
+	unsigned long x = (unsigned long)arg;
+	for (long n = 0; n < 1000000; n++)
+		__asm__ volatile("imul $3, %0, %0" : "+r"(x));
+	return (void *)x;
+}
+int main(int argc, char **argv)
+{
+	struct rusage u;
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		pthread_t t[4];
+		for (int k = 0; k < 4; k++)
+			pthread_create(&t[k], NULL, work, (void *)1);
+		for (int k = 0; k < 4; k++)
+			pthread_join(t[k], NULL);
+	}
+	getrusage(RUSAGE_SELF, &u);
+	printf("%.6f\n", u.ru_utime.tv_sec + u.ru_stime.tv_sec + 1e-6 * (u.ru_utime.tv_usec + u.ru_stime.tv_usec));
+	(void)argc;
+}
+END
+for i in 1 2 3; do
+	"$SKIDPROF" record --pmu clock --bursts 0 -o pool.data ./pool 1000 >time.txt 2>pool.err
+	"$SKIDPROF" report -i pool.data --format json >r.json 2>/dev/null
+	python3 - "$(cat time.txt)" >pool.txt <<'END'
+import json, sys
+event = json.load(open("r.json"))["meta"]["events"][0]
+print("%.1f %.1f" % (1e-7 * event["total"] / float(sys.argv[1]), 100 * event["ended"]))
+END
+	read -r all missed <pool.txt
+	echo "# threads by four, $all% of their time sampled, $missed% known to be missed; $(tail -1 pool.err)"
+	check "4000 threads, four at once, run $i: most of their time is sampled" python3 -c "exit(not 60 < $all < 115)"
+	if command -v perf >/dev/null; then
+		n=$(perf script -i pool.data --show-task-events 2>/dev/null | grep -c PERF_RECORD_FORK)
+		check "4000 threads, four at once, run $i: $n births are told" [ "$n" -eq 4000 ]
+	fi
+done
 # What bursts say they held is of the time of all processes.
 "$SKIDPROF" record --pmu clock -v --burst-budget 0.001% -o h.data ./halves 1200 300 >time.txt 2>h.err
 grep -E 'bursts? (in|of) ' h.err | sed 's/^/# /'
