@@ -8,8 +8,8 @@
 #include "correct/infer/space.h"
 #include "profiler/base/mem.h"
 
-/* Some dozens of products of matrices of all free flows (moments.h), and draws of all blocks. */
-static const double flows_per_s = 1.6e7, products_per_s = 1.3e9;
+/* Some dozens of products of matrices of all free flows (moments.h), and draws of all blocks: scopes of 119 to 599 free flows. */
+static const double flows_per_s = 7e7, products_per_s = 1.3e9;
 
 /* Of the budget, for telling regions apart; and what a core of 2024 looks at in a second, in node, cc1 and sqlite3. */
 static const double finding_part = 0.5, blocks_per_s = 1e7;
@@ -30,8 +30,10 @@ static int hotter_first(const void *x, const void *y)
 
 double budget_work_s(double n_free, double n_blocks)
 {
+	double n_draws = n_free <= EFFORT_ALL_DRAWS ? EFFORT_DRAWS : EFFORT_LARGE_DRAWS;
+
 	return n_free * n_free * n_free / flows_per_s +
-	       EFFORT_DRAWS * n_free * (n_free + n_blocks) / products_per_s;
+	       n_draws * n_free * (n_free + n_blocks) / products_per_s;
 }
 
 void budget_cut_fini(struct budget_cut *cut)

@@ -99,25 +99,18 @@ static const char would_show[] = "; branch records (-b) or bursts (--bursts) wou
 int solve_judge_size(const struct problem *p, const bool *usable, bool stacks)
 {
 	size_t n_free, n_edges = 0, max = stacks ? EFFORT_FREE_STACKS : EFFORT_FREE;
+	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
 
 	space_size(p, usable, &n_free);
 	for (size_t e = 0; e < p->n_edges; e++)
 		n_edges += !usable || usable[e];
-	if ((n_free <= max && n_edges <= EFFORT_SOLVED_EDGES && p->n_edges * n_free <= EFFORT_FREE_EDGES))
-		return 0;
-	return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free, stacks ? "" : would_show);
-}
-
-/* A region with more free flows than samples is not worth the time. */
-static int judge_samples(const struct problem *p, const bool *usable)
-{
-	double n = p->insn_per_sample > 0 ? p->total_insn / p->insn_per_sample : 0;
-	size_t n_free;
-
-	space_size(p, usable, &n_free);
-	if (n >= reason_limit_few_for_flows * (double)n_free)
-		return 0;
-	return sp_fail(SP_EDOMAIN, reason_text_few_for_flows, n, p->n_blocks, n_free);
+	if (n_free > max || n_edges > EFFORT_SOLVED_EDGES || p->n_edges * n_free > EFFORT_FREE_EDGES)
+		return sp_fail(SP_EDOMAIN, reason_text_too_large, p->n_blocks, n_free,
+		               stacks ? "" : would_show);
+	/* With more free flows than samples it is not worth the time. */
+	if (n < reason_limit_few_for_flows * (double)n_free)
+		return sp_fail(SP_EDOMAIN, reason_text_few_for_flows, n, p->n_blocks, n_free);
+	return 0;
 }
 
 /* Told before anything is worked out of it. */
@@ -140,8 +133,6 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 
 	if (err == 0)
 		err = solve_judge_size(p, usable, w->sums.paths);
-	if (err == 0)
-		err = judge_samples(p, usable);
 	if (err == 0) {
 		space = space_new(p, usable);
 		err = evidence_equations(ev, s, space, &eqs);

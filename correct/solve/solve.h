@@ -27,7 +27,7 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
 void solve_doubt_stacks(const struct problem *p, struct solution *sol);
 
 /*
- * Is a region too large?  Told before time is spent, which grows with the
+ * Is a region too large, or are samples too few for it?  Told before time is spent, which grows with the
  * third power of the free flows: 1,200 were seen to take 1.5 s of a core, and
  * 740 whose mode was far from where the search begins 9.  usable[E] as
  * interior_find() tells; stacks: branch records, which are as many equations
