@@ -135,10 +135,25 @@ static double distance(const struct profile *p)
 	return e ? fmax(profile_mean_period(e), inclusive_ratio(e->total, (double)e->n_samples)) : 0;
 }
 
-/* In a skid it is left no more often than from one sample to the next: there is it on one stack and not on the other. */
+/* Calls of a function by others, at least; 0 where it is not known. */
+static double least_calls_from_outside(const struct profile *p, size_t func)
+{
+	long itself = context_find_call(p, (uint32_t)func, (uint32_t)func);
+
+	return fmax(p->funcs[func].calls.lo, 0) - (itself >= 0 ? fmax(p->calls[itself].hi, 0) : 0);
+}
+
+/*
+ * In a skid it is left no more often than from one sample to the next: there is it on one stack and not on the other.  Where more
+ * calls of it are known than such visits, it was left and called again between two samples: all of a stretch may be seen in it,
+ * and have come from outside.
+ */
 static double displaced_at_visits(const struct profile *p, size_t func)
 {
-	return apart(p) && p->funcs[func].visits > 0 ? p->funcs[func].visits * distance(p) : NAN;
+	double visits = p->funcs[func].visits;
+
+	return apart(p) && visits > 0 && least_calls_from_outside(p, func) <= visits ? visits * distance(p)
+	                                                                             : NAN;
 }
 
 static double displaced_by_skid(const struct profile *p, size_t func, const struct inclusive *c)
