@@ -45,6 +45,7 @@ enum {
 	MAX_PROCESSES = 1024,
 	MAX_HZ = 10000,
 	FOR_CPUS = 8,             /* so many busy threads may tell of moments at the full rate */
+	MANY_MOMENTS = 30,        /* that none of so many comes has another cause than chance */
 	LOOK_EVERY_NS = 10000000, /* at what bursts have cost, to set their rate */
 };
 
@@ -784,12 +785,15 @@ static void say_unreplayed(const struct bursts *b)
 }
 
 /* Why there is none, and what helps. */
-static const char *words_for_none(const struct bursts *b)
+static const char *words_for_none(const struct bursts *b, double cpu_ns)
 {
+	/* So much time and no moment: it is that of tasks that end before the first sample of theirs. */
+	bool young = !b->n_due && isinf(b->opts->bursts_hz) && cpu_ns > MANY_MOMENTS * (double)b->moment_ns;
+
 	if (b->n_put_off)
 		return ": --burst-budget has no room for one.  Record for longer, or allow more "
 		       "(--burst-budget=10%)";
-	if (b->n_end[BURST_GONE])
+	if (b->n_end[BURST_GONE] || young)
 		return ": its processes or threads had ended before they could be stopped; 'skidprof truth' "
 		       "counts what "
 		       "they run";
@@ -809,7 +813,8 @@ void bursts_say(const struct bursts *b, uint64_t time_ns)
 		         (uintmax_t)b->n_cut);
 	/* Where it hardly ran, or its counters were closed as it began, that it has no samples is said. */
 	if (!b->n_written && cpu_ns > (double)b->moment_ns)
-		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns, words_for_none(b));
+		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns,
+		        words_for_none(b, cpu_ns));
 	if (!b->n_written)
 		return;
 	sp_note("%ju burst%s of %.0f branches%s held the program for %.2f%% of its time%s",
