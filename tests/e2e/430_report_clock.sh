@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 }
 END
 gcc -O2 -g turns.c -o turns
-"$SKIDPROF" record -q --pmu clock --bursts 1000 --burst-budget 1000 -o turns.data ./turns 4000 >/dev/null 2>&1
+"$SKIDPROF" record -q --pmu clock --bursts 1000 --burst-budget 1000 -o turns.data ./turns 12000 >/dev/null 2>&1
 "$SKIDPROF" truth -q -o turns.cg ./turns 400 >/dev/null 2>&1
 "$SKIDPROF" report -i turns.data --truth turns.cg --format json >exact.json 2>/dev/null
 "$SKIDPROF" report -i turns.data --format json >out 2>err
