@@ -253,7 +253,8 @@ static int print_head(const struct compare *c, const struct term *term)
 	if (c->another > 0) {
 		number_grouped(c->another, total);
 		fprintf(f,
-		        "# left out: %s instructions of libraries that are another build in the recording\n",
+		        "# left out: %s instructions of libraries that are another build in the recording, "
+		        "or of code made at run time\n",
 		        total);
 	}
 	fputc('\n', f);

@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 
 	memcpy(p, turns, (size_t)(end - turns));
 	memcpy(&f, &p, sizeof(f));
-	if (how == 2) {
+	if (how >= 2) {
 		char name[64];
 		FILE *names;
 
@@ -98,6 +98,9 @@ int main(int argc, char **argv)
 		        (uintmax_t)(at + (uint64_t)(slow - turns)), (size_t)(quick - slow), (uintmax_t)(at + (uint64_t)(quick - turns)),
 		        (size_t)(end - quick));
 		fclose(names);
+		/* Code of the file's own as well. */
+		for (volatile long i = how == 3 ? n : 0; i > 0; i--)
+			;
 		return f(n) == 1;
 	}
 	begin_dump();
@@ -171,6 +174,9 @@ check 'the simulated core has another clock' status 0 "$SKIDPROF" record -q --pm
 check 'and that is said' has err 'perf record -k mono'
 
 # Names alone.
+check 'names without code, beside code of a file' status 0 "$SKIDPROF" record -q --pmu sim -o b.data --truth b.truth ./jit 400000 3
+"$SKIDPROF" compare -i b.data --truth b.truth >out 2>err
+check 'tells what is left out' has out ', or of code made at run time'
 check 'names without code' status 0 "$SKIDPROF" record -q --pmu sim -o n.data ./jit 400000 2
 check 'it is reported' status 0 "$SKIDPROF" report -i n.data --format json
 check 'names are there, a blank in one too' json '{f["name"] for f in d["functions"]} >= {"turns", "slow", "quick of\\x09many words"}'
