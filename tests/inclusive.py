@@ -12,8 +12,10 @@ skidprof counts so by itself.  callgrind adds up calls, also those that lie with
 --separate-recs=2 inner calls of f are those of another function, f'2, and what the outer ones run and call is f's.
 Cycles need no rule then, for nothing is added up along callers.
 
-callgrind knows calls by the stack pointer.  Where a program switches stacks, as Go does, or callgrind names a place of
-code that has no symbol, its inclusive counts are no witness; --truth FILE (of 'skidprof truth -g') adds a second one.
+callgrind's run is another one, of another processor: libraries choose other versions of functions, and hashes are seeded
+anew.  --truth FILE, of 'skidprof truth -g' or of the recording's run, adds a second witness; where both are there the last
+line counts by each.  Where a program switches stacks, as Go does, neither knows who called, and where code has no symbols
+callgrind names places, not functions: they are no witnesses then.
 Exit status: 1 where no function is there to be compared.
 """
 import argparse
@@ -97,6 +99,7 @@ def main():
     rows = ours(a.recording, a.report)
     exact = ours(a.recording, a.report + ["--truth", a.truth]) if a.truth else {}
     right = held = all_ = open_ = unmatched = 0
+    exact_right = exact_held = exact_all = 0
     print(f"{'CALLGRIND':>14} {'OURS':>14} {'DIFF':>8} {'BOUNDS':>27} {'HOLD':4} " +
           (f"{'EXACT':>14} " if exact else "") + f"{'STATUS':10} FUNCTION")
     for name, n in sorted(theirs.items(), key=lambda x: -x[1]):
@@ -116,11 +119,17 @@ def main():
         off = None if fixed is None else fixed / n - 1
         right += off is not None and abs(off) <= a.within / 100
         truth = (row_of(exact, name)[0] or {}).get("fixed")
+        if truth:
+            exact_all += 1
+            exact_right += fixed is not None and abs(fixed / truth - 1) <= a.within / 100
+            exact_held += lo is not None and hi is not None and lo <= truth <= hi
         print(f"{n:14,} {'?' if fixed is None else f'{fixed:,.0f}':>14} {'?' if off is None else f'{off:+.1%}':>8} "
               f"{'' if lo is None or hi is None else f'{lo:,.0f}..{hi:,.0f}':>27} {'yes' if hold else 'no':4} " +
               (f"{'?' if truth is None else f'{truth:,.0f}':>14} " if exact else "") + f"{row.get('status') or '':10} {name[:90]}")
     print(f"# of {all_} functions of {a.least:g}%: {right} within {a.within:g}%, {open_} not known, {held} within bounds; "
           f"{unmatched} not matched by name")
+    if exact:
+        print(f"# by exact counts, of {exact_all}: {exact_right} within {a.within:g}%, {exact_held} within bounds")
     return 0 if all_ else 1
 
 

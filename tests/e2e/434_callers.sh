@@ -79,39 +79,16 @@ check 'a recording without either' status 0 "$SKIDPROF" report -i deep.sim --raw
 check 'says what to do' has out 'record -g'
 
 if command -v valgrind >/dev/null; then
-	valgrind -q --tool=callgrind --callgrind-out-file=cg.out ./deep >/dev/null 2>&1
-	# The sum of a function's own lines and of its calls', by name; recursion is counted once where it is entered.
-	cat >inclusive.py <<'END'
-import re
-
-def inclusive(path):
-    """Inclusive instructions of functions that do not recurse."""
-    names, total, current, callee, call = {}, {}, None, None, False
-    for line in open(path):
-        m = re.match(r"(c?)fn=\((\d+)\)(?: (.*))?", line)
-        if m:
-            if m[3]:
-                names[m[2]] = re.sub(r"'\d+$", "", m[3])
-            if m[1]:
-                callee = names[m[2]]
-            else:
-                current = names[m[2]]
-        elif line.startswith("calls="):
-            call = True
-        elif re.match(r"[+*\-\d]", line) and current:
-            cost = int(line.split()[-1])
-            if not call or callee != current:
-                total[current] = total.get(current, 0) + cost
-            call = False
-    return total
-END
+	valgrind -q --tool=callgrind --separate-recs=2 --callgrind-out-file=cg.out ./deep >/dev/null 2>&1
+	# A function's own lines and those of its calls; inner calls of a recursion are another function's.
+	export PYTHONPATH=$TOP/tests PYTHONDONTWRITEBYTECODE=1
 	"$SKIDPROF" report -i deep.sim --truth deep.truth --children --format json >out 2>err
 	check "exact counts that have calls are callgrind's inclusive ones" python3 - <<'END'
 import json
 
-from inclusive import inclusive
+from inclusive import callgrind_inclusive
 
-theirs = inclusive("cg.out")
+theirs, _ = callgrind_inclusive("cg.out")
 ours = {r["function"]: r for r in json.load(open("out"))["children"]}
 for f in ("main", "leaf", "few", "many"):
     assert abs(ours[f]["fixed"] / theirs[f] - 1) < 0.001, (f, ours[f]["fixed"], theirs[f])
@@ -129,9 +106,9 @@ END
 	check "exact counts over the flow are callgrind's inclusive ones to 2% of main and leaf, those of few, many and fib to the noise of bursts" python3 - <<'END'
 import json
 
-from inclusive import inclusive
+from inclusive import callgrind_inclusive
 
-theirs = inclusive("cg.out")
+theirs, _ = callgrind_inclusive("cg.out")
 ours = {r["function"]: r for r in json.load(open("out"))["children"]}
 for f in ("main", "leaf"):
     assert abs(ours[f]["fixed"] / theirs[f] - 1) < 0.02, (f, ours[f]["fixed"], theirs[f])
@@ -172,13 +149,13 @@ check 'how near so many samples come is said, and what would be nearer' \
 check 'are said to be' grep -qE "calls of '(many|few|fib)', the largest such, are short beside it" out
 "$SKIDPROF" report -i lbr.data --children --format json >out 2>err
 if command -v valgrind >/dev/null; then
-	valgrind -q --tool=callgrind --callgrind-out-file=cg12.out ./deep 12000 >/dev/null 2>&1
+	valgrind -q --tool=callgrind --separate-recs=2 --callgrind-out-file=cg12.out ./deep 12000 >/dev/null 2>&1
 	check "callgrind's inclusive counts are within their bounds" python3 - <<'END'
 import json
 
-from inclusive import inclusive
+from inclusive import callgrind_inclusive
 
-theirs = inclusive("cg12.out")
+theirs, _ = callgrind_inclusive("cg12.out")
 ours = {r["function"]: r for r in json.load(open("out"))["children"]}
 for f in ("few", "many"):
     r = ours[f]
@@ -256,19 +233,12 @@ check 'a recursion by paths' status 0 "$SKIDPROF" report -i parse.sim --children
 if command -v valgrind >/dev/null; then
 	valgrind -q --tool=callgrind --separate-recs=2 --callgrind-out-file=parse.cg ./parse 100000 >/dev/null 2>&1
 	check "is callgrind's to 2%" python3 - <<'END'
-import json, re
+import json
+
+from inclusive import callgrind_inclusive
 
 # Of name and name'2 the first is the outermost call: its own cost and that of all its calls are what it comes to.
-names, total, current = {}, {}, None
-for line in open("parse.cg"):
-    m = re.match(r"fn=\((\d+)\)(?: (.*))?|cfn=\((\d+)\) (.*)", line)
-    if m and m[3]:
-        names[m[3]] = m[4].strip()
-    elif m and m[1]:
-        names[m[1]] = m[2] or names[m[1]]
-        current = names[m[1]]
-    elif re.match(r"[+*\-\d]", line) and current:
-        total[current] = total.get(current, 0) + int(line.split()[-1])
+total, _ = callgrind_inclusive("parse.cg")
 ours = {r["function"]: r for r in json.load(open("out"))["children"]}
 for f in ("sum", "product", "atom"):
     r = ours[f]
