@@ -243,6 +243,7 @@ static int add_calls(struct reading *r)
 		err = tally_add_call(r->tally, &out);
 	}
 	r->tally->n_returns += r->head->n_returns;
+	r->tally->n_switches += r->head->n_switches;
 	r->tally->n_lost_returns += r->head->n_lost_returns;
 	return err;
 }

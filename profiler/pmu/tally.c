@@ -89,6 +89,10 @@ static void hand_over_calls(struct tally *t, struct record_counts *out)
 	if (t->n_calls_lost)
 		sp_note("who called is not written: %u process%s ended by a signal, or ran too much code",
 		        t->n_calls_lost, t->n_calls_lost == 1 ? "" : "es");
+	else if (t->n_switches)
+		sp_note("who called is not written: the program changed its stacks %ju times (coroutines, "
+		        "goroutines)",
+		        (uintmax_t)t->n_switches);
 	else if ((double)t->n_lost_returns > most_lost * (double)t->n_returns)
 		sp_note("who called is not written: %.2g%% of all returns go to where nobody called from; "
 		        "the "

@@ -18,6 +18,7 @@ struct tally {
 	bool calls_wanted;
 	uint32_t n_calls_lost;              /* processes that did not tell all theirs */
 	uint64_t n_returns, n_lost_returns; /* lost: to where nobody had called from */
+	uint64_t n_switches;                /* of stacks: a coroutine's, a goroutine's */
 };
 
 int tally_add(struct tally *t, const struct record_count *count);

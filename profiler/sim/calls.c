@@ -104,6 +104,7 @@ void calls_step(struct calls *c, enum sim_exit exit, uint64_t behind, uint64_t n
 {
 	if (c->failed)
 		return;
+	c->n_switches += to->enters && to->switches;
 	if (exit == SIM_X_CALL || exit == SIM_X_CALL_IND) {
 		push(c, to->called, behind);
 		return;
@@ -137,7 +138,7 @@ void calls_end(struct calls *c)
 
 void calls_restart(struct calls *c)
 {
-	c->n_insn = c->n_returns = c->n_lost = 0;
+	c->n_insn = c->n_returns = c->n_lost = c->n_switches = 0;
 	for (size_t i = 0; i < c->frames.n; i++)
 		c->frames.v[i].since = 0;
 	vec_fini(&c->arcs);

@@ -24,6 +24,7 @@ struct calls_place {
 	uint32_t func;   /* numbered from 1; CALLS_NOBODY: no symbol tells */
 	uint32_t called; /* the function that a call of its address calls */
 	bool enters;     /* it is where func begins */
+	bool switches;   /* which goes on with another stack (symbols.h) */
 };
 
 struct calls_frame {
@@ -46,6 +47,7 @@ struct calls {
 	struct pairs index;   /* (caller, callee) */
 	VEC(struct calls_arc) arcs;
 	uint64_t n_returns, n_lost; /* lost: to where nothing on the stack has called from */
+	uint64_t n_switches;        /* of stacks: arcs are as if all ran on one */
 	bool failed;                /* no memory, or a stack without an end */
 };
 

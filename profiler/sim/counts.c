@@ -119,7 +119,8 @@ static bool map_again(struct counts *c, int fd)
 
 int counts_renew(struct counts *c, int *fd)
 {
-	c->own.n_slots = c->own.extra_used = c->own.n_calls = c->own.n_returns = c->own.n_lost_returns = 0;
+	c->own.n_slots = c->own.extra_used = c->own.n_calls = c->own.n_returns = c->own.n_lost_returns =
+	        c->own.n_switches = 0;
 	c->own.calls_whole = 0;
 	c->no_calls = false;
 	vec_fini(&c->free);
@@ -267,9 +268,10 @@ void counts_call(struct counts *c, const struct counts_call *call)
 	__atomic_store_n(&c->head->n_calls, c->own.n_calls, __ATOMIC_RELEASE);
 }
 
-void counts_returns(struct counts *c, uint64_t n, uint64_t n_lost)
+void counts_stacks(struct counts *c, uint64_t n_returns, uint64_t n_lost, uint64_t n_switches)
 {
-	c->head->n_returns = c->own.n_returns += n;
+	c->head->n_returns = c->own.n_returns += n_returns;
+	c->head->n_switches = c->own.n_switches += n_switches;
 	c->head->n_lost_returns = c->own.n_lost_returns += n_lost;
 }
 

@@ -35,7 +35,7 @@
 
 enum {
 	COUNTS_MAGIC = 0x736b6370, /* "skcp" */
-	COUNTS_VERSION = 2,
+	COUNTS_VERSION = 3,
 	COUNTS_CHUNK = 1 << 12, /* blocks of one slot */
 	COUNTS_LOADS = 1 << 15, /* of counts_block.insn: it is a load */
 	COUNTS_NO_FILE = 0,     /* code outside any file: made at run time */
@@ -50,6 +50,7 @@ struct counts_head {
 	uint64_t n_calls; /* whole ones */
 	uint64_t n_returns,
 	        n_lost_returns; /* of all threads that are among them; lost: to where nobody had called from */
+	uint64_t n_switches;    /* of stacks, by those threads */
 	uint32_t n_files;
 	uint32_t full;        /* something found no room: the counts are not complete */
 	uint32_t broken;      /* something was to be counted of an instruction that is none */
@@ -122,7 +123,7 @@ void counts_add(struct counts *c, const struct sim_block *b, uint32_t file, uint
 /* What one function called of another.  Without room head->calls_whole will not be set. */
 void counts_call(struct counts *c, const struct counts_call *call);
 /* The returns of a thread that has ended. */
-void counts_returns(struct counts *c, uint64_t n, uint64_t n_lost);
+void counts_stacks(struct counts *c, uint64_t n_returns, uint64_t n_lost, uint64_t n_switches);
 /* The process has ended: calls are complete. */
 void counts_calls_end(struct counts *c);
 

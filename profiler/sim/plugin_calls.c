@@ -44,7 +44,8 @@ struct calls_place plugin_place(uint32_t file, uint64_t off)
 
 	return (struct calls_place){ .func = func,
 		                     .called = func ? func : number_func(file, off),
-		                     .enters = s && s->off == off };
+		                     .enters = s && s->off == off,
+		                     .switches = s && s->switches };
 }
 
 static void put(const struct calls_arc *a)
@@ -71,7 +72,7 @@ void plugin_end_calls(struct vcpu *v)
 	for (size_t i = 0; i < v->calls.arcs.n; i++)
 		if (v->calls.arcs.v[i].callee)
 			put(&v->calls.arcs.v[i]);
-	counts_returns(&plugin.counts, v->calls.n_returns, v->calls.n_lost);
+	counts_stacks(&plugin.counts, v->calls.n_returns, v->calls.n_lost, v->calls.n_switches);
 	calls_forget(&v->calls);
 	pthread_mutex_unlock(&plugin.lock);
 }

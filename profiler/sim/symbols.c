@@ -55,6 +55,21 @@ static bool is_left_out(const char *name)
 	       strncmp(name, "_dl_runtime_resolve", strlen("_dl_runtime_resolve")) == 0;
 }
 
+/*
+ * What goes on with another stack: Go's scheduler, the C library's contexts, Boost's.  Where they lead looks like longjmp(), so that
+ * nothing but their names tells them.
+ */
+static bool switches_stacks(const char *name)
+{
+	static const char *const names[] = { "runtime.gogo", "swapcontext", "setcontext", "jump_fcontext",
+		                             "ontop_fcontext" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0 && strchr(".@", name[strlen(names[i])]))
+			return true;
+	return false;
+}
+
 /* "" where its name lies outside the table of names, which must end in a NUL. */
 static const char *name_of(const struct file *f, const Elf64_Shdr *table, const Elf64_Sym *sym)
 {
@@ -72,14 +87,15 @@ static void read_table(struct symbols *s, const struct file *f, const Elf64_Shdr
 
 	for (uint64_t i = 0; sym && i < table->sh_size / sizeof(*sym); i++) {
 		unsigned type = ELF64_ST_TYPE(sym[i].st_info);
+		const char *name = name_of(f, table, &sym[i]);
 		uint64_t off;
 
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym[i].st_shndx == SHN_UNDEF ||
-		    !sym[i].st_size || !offset_of(f, sym[i].st_value, &off) ||
-		    is_left_out(name_of(f, table, &sym[i])))
+		    !sym[i].st_size || !offset_of(f, sym[i].st_value, &off) || is_left_out(name))
 			continue;
 		/* Without memory there are fewer. */
-		if (vec_push(&s->v, ((struct symbol){ off, off + sym[i].st_size })) < 0)
+		if (vec_push(&s->v, ((struct symbol){ off, off + sym[i].st_size, switches_stacks(name) })) <
+		    0)
 			return;
 	}
 }
@@ -90,7 +106,9 @@ static int by_off(const void *a, const void *b)
 
 	if (x->off != y->off)
 		return x->off < y->off ? -1 : 1;
-	return (x->end_off < y->end_off) - (x->end_off > y->end_off);
+	if (x->end_off != y->end_off)
+		return x->end_off < y->end_off ? 1 : -1;
+	return x->switches < y->switches ? 1 : x->switches > y->switches ? -1 : 0;
 }
 
 /* Of names for the same place the one that reaches furthest. */

@@ -10,6 +10,7 @@
 
 struct symbol {
 	uint64_t off, end_off; /* in the file */
+	bool switches;         /* it goes on with another stack: a coroutine's, a goroutine's */
 };
 
 struct symbols {

@@ -365,6 +365,15 @@ int main(int argc, char **argv)
 C
 gcc -O2 -g flow.c -o flow || exit 1
 for how in signals setjmp coroutines; do hold "flow: $how" flow ./flow $how; done
+# One stack goes on where another one called: what a call came to is not known.
+who_called() {
+	"$SKIDPROF" truth -g -o calls.truth "${@:2}" >/dev/null 2>calls.err
+	check "$1" sh -c 'grep -q "^skidprof: who called is not written: the program changed its stacks [1-9]" calls.err && ! grep -q ^calls= calls.truth'
+}
+who_called 'flow: coroutines: who called is not written' ./flow coroutines
+[ ! -x go ] || who_called 'Go: who called is not written' ./go
+"$SKIDPROF" truth -g -o calls.truth ./flow setjmp >/dev/null 2>calls.err
+check 'flow: setjmp: who called is written' grep -q ^calls= calls.truth
 # Callgrind counts a block when it ends, so it has nothing of one that a fault leaves: there the processor's manual is
 # the witness.  What ran before the store that faults, 300 times, did; the store and what is behind it never retired.
 except='^faulty$'

@@ -68,6 +68,25 @@ static void test_calls(void **state)
 	calls_fini(&c);
 }
 
+/* Coming to a function that goes on with another stack is told, being in its midst is not. */
+static void test_switches(void **state)
+{
+	struct calls c = { 0 };
+	struct calls_place place = { .func = 2, .called = 2, .enters = true, .switches = true };
+
+	(void)state;
+	step(&c, 0, SIM_X_NONE, 0, 100);
+	calls_step(&c, SIM_X_CALL, 110, 200, &place);
+	assert_int_equal(c.n_switches, 1);
+	place.enters = false;
+	calls_step(&c, SIM_X_JUMP, 220, 210, &place);
+	assert_int_equal(c.n_switches, 1);
+	calls_restart(&c);
+	assert_int_equal(c.n_switches, 0);
+	calls_end(&c);
+	calls_fini(&c);
+}
+
 /* What runs below an outer call of a function counts once. */
 static void test_recursion(void **state)
 {
@@ -150,6 +169,7 @@ static void test_jump_back(void **state)
 	step(&c, 4, SIM_X_RET, 310, 170);
 	assert_int_equal(c.frames.n, 1);
 	assert_int_equal(c.n_lost, 1);
+	assert_int_equal(c.n_switches, 0);
 	calls_end(&c);
 	check(&c, CALLS_NOBODY, 1, 1, 14);
 	check(&c, 1, 2, 2, 12);
@@ -226,13 +246,10 @@ static void test_symbols(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_jump_back),
-		cmocka_unit_test(test_jump_out_of_the_first),
-		cmocka_unit_test(test_no_symbol),
-		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_calls),     cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_recursion), cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_jump_back), cmocka_unit_test(test_jump_out_of_the_first),
+		cmocka_unit_test(test_no_symbol), cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_symbols),
 	};
 
