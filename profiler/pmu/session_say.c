@@ -82,6 +82,9 @@ static void say_none(const struct session_config *c)
 		                  "another user's rights");
 }
 
+/* As reports do (reasons.def). */
+static const double told_missed = 0.02;
+
 static void say_losses(const struct session_config *c, const struct session_summary *s)
 {
 	const struct tasks_stats *t = &s->tasks;
@@ -92,6 +95,13 @@ static void say_losses(const struct session_config *c, const struct session_summ
 		        "-c)",
 		        (uintmax_t)s->n_lost, sp_plural(s->n_lost),
 		        100.0 * (double)s->n_lost / (double)(s->n_lost + n), s->n_lost == 1 ? "was" : "were");
+	if (n > 0 && (double)s->missed_ns > told_missed * (double)t->time_ns)
+		sp_warn("%.0f%% of the CPU time is in no sample: processes or threads ended before their "
+		        "first or after "
+		        "their last%s",
+		        100 * (double)s->missed_ns / (double)t->time_ns,
+		        s->missed_ns < t->time_ns / 2 ? "; take a smaller period (-c)"
+		                                      : "; 'skidprof truth' counts what they run");
 	if (s->n_throttled)
 		sp_warn("the kernel stopped sampling %ju time%s, because interrupts came too often: take a "
 		        "larger "

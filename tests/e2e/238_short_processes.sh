@@ -77,6 +77,7 @@ echo "# children of 300 us: $all% of their time sampled, $missed% known to be mi
 "$SKIDPROF" report -i h.data >out 2>/dev/null
 # How much depends on how long this machine lets a child live; that it is much, and is what the samples lack, does not.
 check 'children of 300 us: what is missed is known' python3 -c "exit(not (5 < $missed and 75 < $all + $missed < 120))"
+check 'children of 300 us: the recorder says that much is in no sample' grep -qE '^skidprof: warning: [0-9]+% of the CPU time is in no sample' h.err
 check 'children of 300 us: reports say that much is in no sample' grep -Eq "^# short processes or threads: (${missed%.*}|$((${missed%.*} + 1)))% of their CPU time" out
 check 'and no function of them is fixed' sh -c '! grep -E "^ *[0-9.]+%.* fixed " out'
 "$SKIDPROF" record --pmu clock --bursts 0 -c 100003 -o h.data ./halves 3000 100 >time.txt 2>h.err
