@@ -90,13 +90,13 @@ struct profile_func {
 	        full; /* told apart from others of its name: with parameters, or its place; NULL = no other has its name */
 	const char *aliases; /* other linkage names of its code, a line each; NULL = there are none */
 	uint32_t module;
-	uint32_t file, line;   /* of the declaration */
-	bool inlined;          /* it has instructions inlined into others */
-	uint8_t status;        /* enum profile_status */
-	uint8_t evidence;      /* enum profile_evidence bits */
-	double n_samples;      /* instruction samples seen in it */
-	const char *why;       /* one sentence behind the status; "" for fixed */
-	uint8_t rolled_status; /* these three of the count that holds inlined callees too */
+	uint32_t file, line, column; /* of the declaration; 0 = not known */
+	bool inlined;                /* it has instructions inlined into others */
+	uint8_t status;              /* enum profile_status */
+	uint8_t evidence;            /* enum profile_evidence bits */
+	double n_samples;            /* instruction samples seen in it */
+	const char *why;             /* one sentence behind the status; "" for fixed */
+	uint8_t rolled_status;       /* these three of the count that holds inlined callees too */
 	uint8_t rolled_evidence;
 	const char *rolled_why;
 	struct profile_count count; /* own instructions: inlined callees not included */

@@ -25,7 +25,7 @@ struct line_row {
 struct inlining {
 	const char *name; /* demangled when first asked for: NULL until then */
 	const char *linkage;
-	uint32_t file, line; /* declared at; file may be NO_ID */
+	uint32_t file, line, column; /* declared at; file may be NO_ID */
 };
 
 /* One copy of a function in the code, inside another copy or, where parent is NO_ID, by itself. */

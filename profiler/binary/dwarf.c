@@ -146,7 +146,7 @@ static uint32_t symbol_inlining(struct module *m, struct debug *d, uint64_t vadd
 	if (d->func_inlinings[func] == NO_ID) {
 		const struct module_func *f = module_func(m, (size_t)func);
 
-		vec_add(&d->inlinings, (struct inlining){ f->name, f->linkage, NO_ID, 0 });
+		vec_add(&d->inlinings, (struct inlining){ f->name, f->linkage, NO_ID, 0, 0 });
 		d->func_inlinings[func] = (uint32_t)d->inlinings.n - 1;
 	}
 	return d->func_inlinings[func];
@@ -162,7 +162,8 @@ static void fill_inlining(struct module *m, struct debug *d, uint32_t id, struct
 		                         .name = inlining->name,
 		                         .linkage = inlining->linkage,
 		                         .file = inlining->file == NO_ID ? NULL : d->files.v[inlining->file],
-		                         .line = inlining->line };
+		                         .line = inlining->line,
+		                         .column = inlining->column };
 }
 
 size_t module_inlinings(struct module *m, uint64_t vaddr, struct module_inlining *inlinings)

@@ -254,6 +254,7 @@ static void describe(struct walk *w, Dwarf_Die *die, struct inlining *inlining)
 		declared = &holder->unnamed;
 	inlining->file = file_of(w, dwarf_attr_integrate(declared, DW_AT_decl_file, &attr));
 	inlining->line = !dwarf_decl_line(declared, &line) && line > 0 ? (unsigned)line : 0;
+	inlining->column = !dwarf_decl_column(declared, &line) && line > 0 ? (unsigned)line : 0;
 	if (linkage && *linkage) {
 		inlining->linkage = texts_add(&w->s->m->pool, linkage, strlen(linkage));
 		inlining->name = NULL;
@@ -278,8 +279,8 @@ static void new_origin(struct walk *w, Dwarf_Die *origin)
 
 	describe(w, origin, &inlining);
 	key = inlining.name || is_local_linkage(inlining.linkage)
-	              ? texts_printf(&w->s->m->pool, "%s %u:%u", inlining.linkage, inlining.file,
-	                             inlining.line)
+	              ? texts_printf(&w->s->m->pool, "%s %u:%u:%u", inlining.linkage, inlining.file,
+	                             inlining.line, inlining.column)
 	              : inlining.linkage;
 	id = pairs_must(&w->inlining_keys, (uintptr_t)key, 0);
 	if (id == d->inlinings.n)

@@ -136,7 +136,7 @@ struct module_inlining {
 	const char *name;      /* demangled */
 	const char *linkage;   /* may be equal to name */
 	const char *file;      /* of the declaration; NULL if unknown */
-	unsigned line;         /* of the declaration */
+	unsigned line, column; /* of the declaration; 0 = not known */
 	const char *call_file; /* where this copy was inlined; NULL for the physical one */
 	unsigned call_line;
 };

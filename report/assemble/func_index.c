@@ -66,6 +66,7 @@ static void add_func(struct func_index *index, uint32_t module_id, const struct 
 		                    .module = module_id,
 		                    .file = (uint32_t)file,
 		                    .line = inlining->line,
+		                    .column = inlining->column,
 		                    .status = PROFILE_RAW,
 		                    .why = "",
 		                    .rolled_status = PROFILE_RAW,

@@ -71,6 +71,20 @@ static void mark_declaration(const struct namesakes *s, struct profile_func *f)
 	set_mark(p, f, f->line && *file ? place : NULL);
 }
 
+/* Closures may stand on one line. */
+static void mark_column(const struct namesakes *s, struct profile_func *f)
+{
+	struct profile *p = s->a->p;
+	const char *file = f->file < p->n_files ? p->files[f->file] : "", *slash = strrchr(file, '/');
+	char place[256];
+	bool differ = false;
+
+	for (size_t i = 1; i < s->n; i++)
+		differ |= s->sorted[i]->column != s->sorted[0]->column;
+	snprintf(place, sizeof(place), "%.200s:%u:%u", slash ? slash + 1 : file, f->line, f->column);
+	set_mark(p, f, differ && *file ? place : NULL);
+}
+
 static void mark_module(const struct namesakes *s, struct profile_func *f)
 {
 	struct profile *p = s->a->p;
@@ -153,7 +167,8 @@ static void set_aliases(const struct assembly *a, struct profile_func *f)
 void assemble_names(struct assembly *a)
 {
 	static void (*const marks[])(const struct namesakes *,
-	                             struct profile_func *) = { mark_declaration, mark_module, mark_code };
+	                             struct profile_func *) = { mark_declaration, mark_column, mark_module,
+		                                                mark_code };
 	struct profile *p = a->p;
 	struct profile_func **sorted = mem_calloc(p->n_funcs + 1, sizeof(*sorted));
 	uint64_t *entry = mem_calloc(p->n_funcs + 1, sizeof(*entry));

@@ -18,7 +18,7 @@ struct join {
 	struct pairs inlinings; /* (object, inlining id) -> func[] */
 	VEC(uint32_t) func;     /* profile function of each */
 	struct texts linkages;
-	struct pairs names;    /* (module and linkage, line) -> of_name[] */
+	struct pairs names;    /* (module and linkage, line and column) -> of_name[] */
 	VEC(uint32_t) of_name; /* the last profile function of that name */
 	size_t func_cap;
 	VEC(double) own;
@@ -32,6 +32,12 @@ static uint64_t name_key(uint32_t module, long linkage)
 	return (uint64_t)module << 32 | (uint32_t)linkage;
 }
 
+/* Closures of one line have one name. */
+static uint64_t place_key(uint32_t line, uint32_t column)
+{
+	return (uint64_t)column << 32 | line;
+}
+
 /* Enter function i of the profile under its name. */
 static int enter_name(struct join *j, uint32_t i)
 {
@@ -40,17 +46,17 @@ static int enter_name(struct join *j, uint32_t i)
 
 	if (linkage < 0)
 		return (int)linkage;
-	name = pairs_must(&j->names, name_key(f->module, linkage), f->line);
+	name = pairs_must(&j->names, name_key(f->module, linkage), place_key(f->line, f->column));
 	if ((size_t)name == j->of_name.n)
 		vec_add(&j->of_name, i);
 	j->of_name.v[name] = i;
 	return 0;
 }
 
-static long find_name(const struct join *j, uint32_t module, const char *linkage, uint32_t line)
+static long find_name(const struct join *j, uint32_t module, const char *linkage, uint64_t place)
 {
 	long text = texts_find(&j->linkages, linkage),
-	     name = text < 0 ? -1 : pairs_find(&j->names, name_key(module, text), line);
+	     name = text < 0 ? -1 : pairs_find(&j->names, name_key(module, text), place);
 
 	return name < 0 ? -1 : (long)j->of_name.v[name];
 }
@@ -68,6 +74,7 @@ static long add_func(struct join *j, uint32_t module, const struct module_inlini
 		                                      .linkage = profile_string(p, linkage),
 		                                      .module = module,
 		                                      .line = inlining->line,
+		                                      .column = inlining->column,
 		                                      .opens = true,
 		                                      .status = PROFILE_RAW,
 		                                      .why = reason_text_never_sampled,
@@ -87,7 +94,8 @@ static long func_of(struct join *j, uint32_t object, uint32_t module, const stru
 
 	if ((size_t)key < j->func.n)
 		return j->func.v[key];
-	i = find_name(j, module, inlining->linkage ? inlining->linkage : inlining->name, inlining->line);
+	i = find_name(j, module, inlining->linkage ? inlining->linkage : inlining->name,
+	              place_key(inlining->line, inlining->column));
 	if (i < 0)
 		i = add_func(j, module, inlining);
 	vec_add(&j->func, (uint32_t)i);

@@ -86,6 +86,23 @@ g++ -O1 -g closures.cc -o closures || exit 1
 check 'two closures of one function' status 0 "$SKIDPROF" report -q -i c.data --calls --format json
 check 'are two rows, each with its place and its calls' json '{f["full_name"]: round(f["calls"] / 1e5) for f in d["calls"] if "lambda" in f["full_name"] and "times" not in f["full_name"]} == {"main::{lambda}::operator() [closures.cc:7]": 1, "main::{lambda}::operator() [closures.cc:8]": 3}'
 
+# Two on one line, of 5 and 20 turns of a loop in each call.
+cat >oneline.cc <<'C'
+#include <cstdio>
+template <class F> __attribute__((noinline)) long apply(F f, long n) { long s = 1; for (long i = 0; i < n; i++) s = f(s, i); return s; }
+int main()
+{
+	auto a = [](long s, long i) { for (int k = 0; k < 5; k++) s = s * 3 + i; return s; }; auto b = [](long s, long i) { for (int k = 0; k < 20; k++) s = (s ^ i) * 7; return s; };
+	printf("%ld\n", apply(a, 400000) + apply(b, 200000));
+}
+C
+g++ -O2 -g oneline.cc -o oneline || exit 1
+"$SKIDPROF" record --pmu sim -q -o o.data --truth o.truth ./oneline >/dev/null || exit 1
+check 'two closures of one line' status 0 "$SKIDPROF" compare -q -i o.data --truth o.truth --format json
+check 'are two rows, each with its exact count' json '(lambda v: len(v) == 2 and all(abs(f["fixed"] / f["truth"] - 1) < 0.01 for f in v) and 2 < max(f["truth"] for f in v) / min(f["truth"] for f in v) < 4)([f for f in d["functions"] if "lambda}" in f["name"]])'
+check 'told apart' status 0 "$SKIDPROF" compare -q -i o.data --truth o.truth
+check 'by their columns' test "$(grep -oE 'main::\{lambda\}::operator\(\) \[oneline.cc:5:[0-9]+\]' out | sort -u | wc -l)" -eq 2
+
 # The kernel: what it does for dd is most of its time.
 work=(dd if=/dev/zero of=/dev/null bs=64k count=30000)
 if ! "$SKIDPROF" record --pmu hardware -e cpu-clock:uk -c 249989 -q -o k.data "${work[@]}" >/dev/null 2>&1 || ! grep -q '^[0-9a-f]*[1-9a-f][0-9a-f]* T _text' /proc/kallsyms; then

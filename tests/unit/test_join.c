@@ -78,6 +78,7 @@ static void make_profile(struct bench *b)
 	p->funcs[0] = (struct profile_func){ .name = profile_string(p, b->inlining.name),
 		                             .linkage = profile_string(p, b->inlining.linkage),
 		                             .line = b->inlining.line,
+		                             .column = b->inlining.column,
 		                             .why = "" };
 	p->n_funcs = 1;
 	b->p = p;
@@ -363,6 +364,7 @@ static void region_of_two(struct bench *b, uint64_t first, uint64_t second)
 	p->funcs[1] = (struct profile_func){ .name = "join_unsampled",
 		                             .linkage = "join_unsampled",
 		                             .line = p->funcs[0].line,
+		                             .column = p->funcs[0].column,
 		                             .why = "",
 		                             .count = { .insn = 70, .lo = 69, .hi = 71, .cyc = 50 } };
 	p->n_funcs = 2;
