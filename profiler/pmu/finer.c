@@ -40,7 +40,7 @@ struct finer {
 	size_t n_events, finer; /* n_events: there is none */
 	uint64_t period_ns, fine_ns;
 	uint32_t times;
-	bool on;
+	bool on, changed; /* changed: at some time, from the clock alone */
 	gsl_rng *rng;
 	struct round rounds[CPU_SETSIZE];
 	uint64_t missed_ns, stood_for_ns;
@@ -210,17 +210,27 @@ uint64_t finer_lost(struct finer *f, uint64_t n)
 	return whole;
 }
 
-/* All that runs by the clock's period takes turns with what runs by the finer one. */
-static int change(struct finer *f, struct tasks *t, bool on)
+/*
+ * All that runs by the clock's period takes turns with what runs by the finer one.  Said again at each look, for now and then the kernel
+ * leaves the events of one CPU as they were where tasks are born meanwhile: in two of sixteen recordings of short processes most were
+ * sampled by neither from there on, in one by both.  To what is so already it does nothing.
+ */
+static int take_turns(const struct finer *f, struct tasks *t)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < f->n_events && err == 0; i++)
-		err = tasks_enable_one(t, i, on == (i == f->finer));
+		err = tasks_enable_one(t, i, f->on == (i == f->finer));
+	return err;
+}
+
+static int change(struct finer *f, struct tasks *t, bool on)
+{
 	f->on = on;
+	f->changed = true;
 	sp_debug("the clock is sampled %s",
 	         on ? "finer, for many threads end young" : "as before, for few threads end young");
-	return err;
+	return take_turns(f, t);
 }
 
 int finer_look(struct finer *f, struct tasks *t, uint64_t now_ns)
@@ -231,7 +241,9 @@ int finer_look(struct finer *f, struct tasks *t, uint64_t now_ns)
 	if (f->times == 1 || now_ns - f->looked_ns < LOOK_EVERY_NS)
 		return 0;
 	f->looked_ns = now_ns;
-	if (!f->on && f->at_period_ns > most_missed * all_ns &&
+	if (f->changed)
+		err = take_turns(f, t);
+	if (err == 0 && !f->on && f->at_period_ns > most_missed * all_ns &&
 	    f->at_period_ns > few_periods * (double)f->period_ns)
 		err = change(f, t, true);
 	if (err < 0 || now_ns - f->window_ns < WINDOW_NS)
