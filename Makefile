@@ -256,10 +256,11 @@ calls: all samples
 	$Q$(FIGURES) 'make calls' python3 tests/stat/calls.py $(if $(N),-n $(N)) '$B'
 
 # On programs that nobody tuned on: the set to develop with, and the one to confirm with, before and after.  Recordings are
-# made once, below CACHE.  BASE=FOLDER, of an earlier run's RESULTS: the difference to it, too.
+# made once, below CACHE.  BASE=FOLDER, of an earlier run's RESULTS: the difference to it, too.  PART_S=450: a quarter of an hour at a
+# time, half of it to record, which goes on where it was and closes with the table of what there is.
 accuracy-dev accuracy-frozen: all
-	$QCACHE='$(CACHE)' SKIDPROF='$(abspath $B)/skidprof' tests/stat/sets.sh record $(@:accuracy-%=%) $(or $(PART_S),36000)
-	$Qrm -rf '$B/sets/$(@:accuracy-%=%)' && CACHE='$(CACHE)' tests/stat/sets.sh evaluate $(@:accuracy-%=%) '$B' '$B/sets/$(@:accuracy-%=%)'
+	$QCACHE='$(CACHE)' SKIDPROF='$(abspath $B)/skidprof' tests/stat/sets.sh record $(@:accuracy-%=%) $(or $(PART_S),36000) || [ $$? -eq 3 ]
+	$QCACHE='$(CACHE)' PART_S='$(PART_S)' tests/stat/sets.sh evaluate $(@:accuracy-%=%) '$B' '$B/sets/$(@:accuracy-%=%)' || [ $$? -eq 3 ]
 	$Qtests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$B/sets/$(@:accuracy-%=%)'
 	$Q$(if $(BASE),tests/stat/sets.py '$(CACHE)/rec/$(@:accuracy-%=%)' '$(BASE)' '$B/sets/$(@:accuracy-%=%)')
 

@@ -24,6 +24,7 @@ import sys
 MODES = ["intel", "amd", "arm", "clock", "plain", "counters", "few"]
 MIN_SHARE = 0.01
 Function = collections.namedtuple("Function", "truth fixed raw lo hi status")
+COUNTS = ["inside", "n", "fixed", "false", "large", "seconds"]
 Program = collections.namedtuple("Program", "eps raw error inside n score fixed false large seconds")
 
 
@@ -102,11 +103,17 @@ def judge(functions, total, eps, raw, seconds):
     return Program(100 * eps, 100 * raw, 100 * error, inside, n, 100 * score, sum(f.status == "fixed" for f in large), false, len(large), seconds)
 
 
+def over_seeds(programs):
+    """One program's recordings of different seeds: counts add up, all else is their mean."""
+    return Program(*((sum if k in COUNTS else statistics.mean)([getattr(p, k) for p in programs]) for k in Program._fields))
+
+
 def load(folder):
     """{(program, mode): Program}, and the names of what failed."""
-    out, failed = {}, []
+    out, failed = collections.defaultdict(list), []  # program, mode: one of each seed
     for path in sorted(glob.glob(os.path.join(folder, "*.json")) + glob.glob(os.path.join(folder, "*.failed"))):
         program, mode, end = os.path.basename(path).rsplit(".", 2)
+        program = program.split("@")[0]
         if end == "failed":
             failed.append((program, mode))
             continue
@@ -117,12 +124,13 @@ def load(folder):
                 seconds = sum(map(float, f.read().split()[-2:]))
             if mode in ("clock", "plain"):
                 with open(path[:-5] + ".exact") as f:
-                    out[program, mode] = judge(*of_shares(result, json.load(f)), seconds)
+                    told = of_shares(result, json.load(f))
             else:
-                out[program, mode] = judge(*of_compare(result), seconds)
+                told = of_compare(result)
+            out[program, mode].append(judge(*told, seconds))
         except (ValueError, KeyError, OSError):
             failed.append((program, mode))
-    return out, failed
+    return {k: over_seeds(v) for k, v in out.items()}, failed
 
 
 def percent(a, b):
