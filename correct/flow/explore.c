@@ -350,11 +350,7 @@ static bool follow(struct flow_build *b, uint32_t node)
 
 static void place_node(struct flow_build *b, uint32_t module, uint64_t vaddr, uint32_t node)
 {
-	const size_t page = pairs_must(&b->page_at, module, vaddr / FLOW_PAGE);
-
-	if (page == b->pages.n)
-		vec_add(&b->pages, (struct flow_page){ { 0 } });
-	b->pages.v[page].node[vaddr % FLOW_PAGE] = node + 1;
+	pairs_in(&b->page_at, &b->pages, module, vaddr / FLOW_PAGE)->node[vaddr % FLOW_PAGE] = node + 1;
 }
 
 /* Decode one instruction as a new node; FLOW_NONE where there is no code, or none of an instruction set that we know. */

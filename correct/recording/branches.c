@@ -34,6 +34,11 @@ void branch_sums_add(struct branch_sums *s, const struct recording *r, const str
 	}
 }
 
+bool branch_sums_is_still(struct branch_sums *s, const struct pd_record *rec)
+{
+	return pd_stack_is_still(pairs_in(&s->threads, &s->last, rec->tid, 0), &rec->sample);
+}
+
 static void drop_unplaced(struct branch_list *seen)
 {
 	size_t kept = 0;
@@ -56,5 +61,7 @@ void branch_sums_fini(struct branch_sums *s)
 	pairs_fini(&s->run_pairs);
 	vec_fini(&s->seen);
 	vec_fini(&s->runs);
+	pairs_fini(&s->threads);
+	vec_fini(&s->last);
 	*s = (struct branch_sums){ 0 };
 }

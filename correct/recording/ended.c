@@ -44,11 +44,7 @@ void ended_free(struct ended *e)
 
 static struct life *life_of(struct ended *e, uint32_t tid)
 {
-	size_t i = pairs_must(&e->tids, tid, 0);
-
-	if (i == e->lives.n)
-		vec_add(&e->lives, (struct life){ 0 });
-	return &e->lives.v[i];
+	return pairs_in(&e->tids, &e->lives, tid, 0);
 }
 
 void ended_sample(struct ended *e, uint32_t tid, uint64_t time_ns)

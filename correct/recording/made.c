@@ -74,11 +74,7 @@ void made_free(struct made *m)
 
 static struct process *process_of(struct made *m, uint32_t pid)
 {
-	size_t i = pairs_must(&m->pids, pid, 0);
-
-	if (i == m->processes.n)
-		vec_add(&m->processes, (struct process){ 0 });
-	return &m->processes.v[i];
+	return pairs_in(&m->pids, &m->processes, pid, 0);
 }
 
 /* Whose file may be believed: root's, and one's own; root believes anybody's. */

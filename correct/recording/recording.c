@@ -313,11 +313,8 @@ static uint64_t counters_of(const struct pd_record *rec)
 static uint64_t *told_before(struct recording *r, const struct pd_record *rec)
 {
 	uint64_t tid = r->insn_counted || recording_is_of_tasks(r) ? rec->tid : 0;
-	size_t k = pairs_must(&r->told_by, (uint64_t)r->as_recorded << 32 | tid, counters_of(rec));
 
-	if (k == r->told.n)
-		vec_add(&r->told, 0);
-	return &r->told.v[k];
+	return pairs_in(&r->told_by, &r->told, (uint64_t)r->as_recorded << 32 | tid, counters_of(rec));
 }
 
 /* Counters run over again while an interrupt is on its way: its sample stands for all of that, and not for samples that are lost. */

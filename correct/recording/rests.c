@@ -107,23 +107,17 @@ static void add_gap(struct rests *r, struct last *last, int event, uint64_t time
 
 void rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 {
-	size_t t = pairs_must(&r->threads, tid, 1), p = pairs_must(&r->pairs, tid, (uint64_t)event + 1);
-	struct thread *thread;
-	struct last *last;
+	struct thread *thread = pairs_in(&r->threads, &r->of_thread, tid, 1);
+	struct last *last = pairs_in(&r->pairs, &r->of_pair, tid, (uint64_t)event + 1);
+	const uint32_t t = (uint32_t)(thread - r->of_thread.v);
 
-	if (t == r->of_thread.n)
-		vec_add(&r->of_thread, (struct thread){ 0 });
-	if (p == r->of_pair.n)
-		vec_add(&r->of_pair, (struct last){ 0 });
 	if (event >= EFFORT_EVENTS || !time_ns)
 		return;
-	thread = &r->of_thread.v[t];
-	last = &r->of_pair.v[p];
 	if (!thread->n)
 		thread->all0 = (uint32_t)r->all.n;
 	if (thread->n && time_ns >= thread->time_ns && r->all.n < EFFORT_GAPS)
-		vec_add(&r->all, (struct any_gap){ (float)(time_ns - thread->time_ns), (uint32_t)t,
-		                                   thread->event, (uint8_t)event });
+		vec_add(&r->all, (struct any_gap){ (float)(time_ns - thread->time_ns), t, thread->event,
+		                                   (uint8_t)event });
 	thread->n++;
 	thread->time_ns = time_ns;
 	thread->event = (uint8_t)event;

@@ -74,6 +74,7 @@ static void add_place(struct collect *c, const struct recording *r, const struct
 	} else if (rec->event == r->cyc_event) {
 		sum->cyc += weight;
 		sum->n_cyc++;
+		sum->still_cyc += branch_sums_is_still(&c->branches, rec) ? weight : 0;
 	}
 }
 
@@ -271,6 +272,7 @@ static void find_scale(struct recording *r, struct collect *c)
 	for (size_t i = 0; i < c->sums.n; i++) {
 		c->sums.v[i].insn *= insn;
 		c->sums.v[i].cyc *= cyc;
+		c->sums.v[i].still_cyc *= cyc;
 	}
 	for (size_t i = 0; i < c->by_task.rows.n; i++) {
 		c->by_task.rows.v[i].insn *= insn;

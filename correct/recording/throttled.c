@@ -98,18 +98,17 @@ static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
 void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on,
                       uint64_t time_ns)
 {
-	size_t p, i;
+	struct stream *s;
+	size_t p;
 
 	if (event < 0 || event >= EFFORT_EVENTS || !time_ns)
 		return;
 	p = number(t, tid, event);
-	i = pairs_must(&t->streams, stream, (uint64_t)event + 1);
-	if (i == t->of_stream.n)
-		vec_add(&t->of_stream, (struct stream){ 0 });
+	s = pairs_in(&t->streams, &t->of_stream, stream, (uint64_t)event + 1);
 	if (!on)
-		go_on(t, &t->of_stream.v[i], time_ns);
-	else if (!t->of_stream.v[i].stopped)
-		t->of_stream.v[i] = (struct stream){ time_ns, tid, p, true };
+		go_on(t, s, time_ns);
+	else if (!s->stopped)
+		*s = (struct stream){ time_ns, tid, p, true };
 }
 
 void throttled_exit(struct throttled *t, uint32_t tid, uint64_t time_ns)

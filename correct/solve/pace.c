@@ -36,11 +36,14 @@ static void add_time_noise(struct work *w)
 	}
 }
 
-/* What no instructions were counted of stands for as many as a cycle has in the whole program: its raw count. */
+/*
+ * What no instructions were counted of stands for as many as a cycle has in the whole program: its raw count.  Of an instruction that
+ * goes on from sample to sample that would be more than any function has.
+ */
 static void set_raw(struct work *w)
 {
 	for (size_t i = 0; i < w->sums.n; i++)
-		w->sums.v[i].insn = w->pace * w->sums.v[i].cyc;
+		w->sums.v[i].insn = w->pace * (w->sums.v[i].cyc - w->sums.v[i].still_cyc);
 	for (size_t r = 0; r < w->regions->n; r++) {
 		struct problem *p = w->problems[r];
 

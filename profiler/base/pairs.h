@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profiler/base/vec.h"
+
 struct pairs {
 	struct pair *keys; /* [n] by number */
 	struct pair_slot *slots;
@@ -20,6 +22,17 @@ long pairs_number(struct pairs *m, uint64_t a, uint64_t b);
 
 /* The same; the program ends where there is no memory (mem.h). */
 size_t pairs_must(struct pairs *m, uint64_t a, uint64_t b);
+
+/* The element of the VEC beside the pairs that (a, b) numbers; a new one is all zero. */
+#define pairs_in(m, vec, a, b)                                               \
+	({                                                                   \
+		const size_t at_ = pairs_must((m), (a), (b));                \
+                                                                             \
+		vec_room((vec), at_ + 1);                                    \
+		if (at_ == (vec)->n)                                         \
+			memset(&(vec)->v[(vec)->n++], 0, sizeof(*(vec)->v)); \
+		&(vec)->v[at_];                                              \
+	})
 
 /* The number of (a, b), -1 if it has none. */
 long pairs_find(const struct pairs *m, uint64_t a, uint64_t b);
