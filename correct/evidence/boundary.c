@@ -120,11 +120,11 @@ static void credit(struct boundary *e, int32_t scope, double insn, double n_ends
 
 static struct both *both_of(struct boundary *e, int32_t from, int32_t to)
 {
-	long k = pairs_must(&e->pairs, (uint64_t)from + 1, (uint64_t)to + 1);
+	struct both *both = pairs_in(&e->pairs, &e->both, (uint64_t)from + 1, (uint64_t)to + 1);
 
-	if ((size_t)k == e->both.n)
-		vec_add(&e->both, (struct both){ .from = from, .to = to });
-	return &e->both.v[k];
+	both->from = from;
+	both->to = to;
+	return both;
 }
 
 static void add_crossing(struct boundary *e, uint32_t counters, struct crossing x)

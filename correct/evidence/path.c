@@ -392,9 +392,8 @@ static void find_breaks(struct path *s, const struct sample_seen *seen, const st
 	s->n_breaks += s->all.v[without].scope < 0;
 }
 
-static void sample(void *state, const struct sample_seen *seen)
+static void add_sample(struct path *s, const struct sample_seen *seen)
 {
-	struct path *s = state;
 	const struct pd_sample *smp = &seen->record->sample;
 	double weight = recording_weight(s->in.rec, seen->record);
 	bool burst = seen->record->event == s->in.rec->burst_event,
@@ -456,6 +455,32 @@ static void sample(void *state, const struct sample_seen *seen)
 	if (r->stacks.n >= EFFORT_STACKS)
 		path_thin(r);
 	vec_add(&r->stacks, stack);
+}
+
+/*
+ * An interrupt waits until an instruction retires, and those that do with it.  Where the last of these is a branch, which leads to the
+ * sampled instruction, the moment was before it: behind the next record (eq. 11).
+ */
+static bool is_before_newest(const struct recording *rec, const struct pd_record *record)
+{
+	const struct pd_sample *smp = &record->sample;
+
+	return smp->n_branches && smp->branches[0].cycles && smp->branches[0].to_ip == smp->ip &&
+	       record->event == rec->cyc_event && !rec->cyc_precise;
+}
+
+static void sample(void *state, const struct sample_seen *seen)
+{
+	struct path *s = state;
+	struct pd_record before = *seen->record;
+	struct sample_seen of = *seen;
+
+	of.record = &before;
+	if (is_before_newest(s->in.rec, &before)) {
+		before.sample.branches++;
+		before.sample.n_branches--;
+	}
+	add_sample(s, &of);
 }
 
 /*

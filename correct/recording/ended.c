@@ -42,14 +42,9 @@ void ended_free(struct ended *e)
 	free(e);
 }
 
-static struct life *life_of(struct ended *e, uint32_t tid)
-{
-	return pairs_in(&e->tids, &e->lives, tid, 0);
-}
-
 void ended_sample(struct ended *e, uint32_t tid, uint64_t time_ns)
 {
-	struct life *l = life_of(e, tid);
+	struct life *l = pairs_in(&e->tids, &e->lives, tid, 0);
 
 	if (l->sampled_ns && time_ns > l->sampled_ns)
 		vec_add(&e->gaps_ns, (double)(time_ns - l->sampled_ns));
@@ -77,10 +72,10 @@ void ended_record(struct ended *e, const struct pd_record *rec, const struct per
 
 	switch (rec->type) {
 	case PERF_RECORD_FORK:
-		*life_of(e, rec->tid) = (struct life){ .born_ns = rec->time_ns };
+		*pairs_in(&e->tids, &e->lives, rec->tid, 0) = (struct life){ .born_ns = rec->time_ns };
 		break;
 	case PERF_RECORD_EXIT:
-		l = life_of(e, rec->tid);
+		l = pairs_in(&e->tids, &e->lives, rec->tid, 0);
 		if (l->born_ns && !l->sampled_ns && rec->time_ns > l->born_ns)
 			vec_add(&e->unsampled_ns, (double)(rec->time_ns - l->born_ns));
 		*l = (struct life){ 0 };

@@ -72,11 +72,6 @@ void made_free(struct made *m)
 	free(m);
 }
 
-static struct process *process_of(struct made *m, uint32_t pid)
-{
-	return pairs_in(&m->pids, &m->processes, pid, 0);
-}
-
 /* Whose file may be believed: root's, and one's own; root believes anybody's. */
 static int open_own(const char *path, struct stat *st)
 {
@@ -162,7 +157,7 @@ void made_map(struct made *m, uint32_t pid, const char *path)
 
 	if (!jitdump_is_name(path))
 		return;
-	p = process_of(m, pid);
+	p = pairs_in(&m->pids, &m->processes, pid, 0);
 	kept = texts_add(&m->pool, path, strlen(path));
 	i = pairs_must(&m->paths, (uint64_t)(uintptr_t)kept, 0);
 	p->dump = (uint32_t)i + 1;
@@ -251,7 +246,7 @@ static const char *find_code(struct made *m, const struct dump *d, uint64_t ip, 
 
 const char *made_find(struct made *m, uint32_t pid, uint64_t ip, uint64_t time_ns)
 {
-	struct process *p = process_of(m, pid);
+	struct process *p = pairs_in(&m->pids, &m->processes, pid, 0);
 	const char *found = p->dump ? find_code(m, &m->dumps.v[p->dump - 1], ip, time_ns) : NULL;
 
 	if (found)

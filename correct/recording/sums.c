@@ -59,15 +59,12 @@ static void add_place(struct collect *c, const struct recording *r, const struct
 {
 	double weight = recording_weight(r, rec);
 	struct place_sum *sum;
-	size_t i;
 
 	if (place.module < 0)
 		return;
-	i = pairs_must(&c->places, (uint64_t)place.module, place.vaddr);
-	if (i == c->sums.n)
-		vec_add(&c->sums,
-		        (struct place_sum){ .module = (uint32_t)place.module, .vaddr = place.vaddr });
-	sum = &c->sums.v[i];
+	sum = pairs_in(&c->places, &c->sums, (uint64_t)place.module, place.vaddr);
+	sum->module = (uint32_t)place.module;
+	sum->vaddr = place.vaddr;
 	if (rec->event == r->insn_event) {
 		sum->insn += weight;
 		sum->n_insn++;

@@ -57,25 +57,22 @@ void throttled_free(struct throttled *t)
 	free(t);
 }
 
-static size_t number(struct throttled *t, uint32_t tid, int event)
+static struct last *last_of(struct throttled *t, uint32_t tid, int event)
 {
-	size_t p = pairs_must(&t->pairs, tid, (uint64_t)event + 1);
+	struct last *last = pairs_in(&t->pairs, &t->of_pair, tid, (uint64_t)event + 1);
 
-	if (p == t->of_pair.n)
-		vec_add(&t->of_pair, (struct last){ .event = event });
-	return p;
+	last->event = event;
+	return last;
 }
 
 void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns)
 {
 	struct last *last;
 	double ns;
-	size_t p;
 
 	if (event < 0 || event >= EFFORT_EVENTS || !time_ns)
 		return;
-	p = number(t, tid, event);
-	last = &t->of_pair.v[p];
+	last = last_of(t, tid, event);
 	ns = last->seen && time_ns > last->time_ns ? (double)(time_ns - last->time_ns) - last->stopped_ns : 0;
 	if (ns > 0 && t->events[event].gaps.n < EFFORT_GAPS)
 		vec_add(&t->events[event].gaps, (float)ns);
@@ -99,16 +96,16 @@ void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t str
                       uint64_t time_ns)
 {
 	struct stream *s;
-	size_t p;
+	struct last *last;
 
 	if (event < 0 || event >= EFFORT_EVENTS || !time_ns)
 		return;
-	p = number(t, tid, event);
+	last = last_of(t, tid, event);
 	s = pairs_in(&t->streams, &t->of_stream, stream, (uint64_t)event + 1);
 	if (!on)
 		go_on(t, s, time_ns);
 	else if (!s->stopped)
-		*s = (struct stream){ time_ns, tid, p, true };
+		*s = (struct stream){ time_ns, tid, (size_t)(last - t->of_pair.v), true };
 }
 
 void throttled_exit(struct throttled *t, uint32_t tid, uint64_t time_ns)

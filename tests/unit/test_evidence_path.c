@@ -1140,6 +1140,34 @@ static void cycles_tell_which_branches_lie_in_the_window(void **state)
 	assert_float_equal(f[C_TO_A], 2000, 1e-3);
 }
 
+/* The same, where the branch behind "past" retired with the instruction that the interrupt waited for, and leads to the sampled one. */
+static void a_branch_that_retired_with_the_moment_is_behind_it(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch p[] = { back_32, past_4, back_4, back_32, past_4, back },
+	                       q[] = { back_32, past_4, back_4, back_32, past },
+	                       r[] = { back_4, back_32, past_4, back_4, back };
+	double f[4];
+
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 8; k++) {
+			struct pd_record record = hand_stack(CYC, p, 6);
+			struct sample_seen seen = { .rec = b->rec, .record = &record };
+
+			record.sample.ip = back_32.to_ip;
+			evidence_sample(b->ev, &seen);
+		}
+		show(b, CYC, q, 5);
+		show(b, CYC, r, 5);
+	}
+	for (int i = 0; i < 9; i++)
+		show(b, INSN, p + 1, 5);
+	solve(b, f);
+	assert_float_equal(f[A_TO_B], 1000, 1e-3);
+	assert_float_equal(f[A_TO_C], 1000, 1e-3);
+	assert_float_equal(f[C_TO_A], 2000, 1e-3);
+}
+
 /* A record as it is, to its newest branch, which is of the scope. */
 static void show_newest(struct bench *b, const struct pd_branch *stack, size_t n)
 {
@@ -1539,6 +1567,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_that_lead_out_of_the_flow_are_counted, setup_call,
 		                                teardown),
 		TEST(cycles_tell_which_branches_lie_in_the_window),
+		TEST(a_branch_that_retired_with_the_moment_is_behind_it),
 		TEST(a_gap_depends_on_the_branch_before),
 		TEST(cycles_tell_how_many_instructions_time_holds),
 		TEST(branches_slower_than_the_window_are_kept),
