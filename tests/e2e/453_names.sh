@@ -30,6 +30,8 @@ check 'as data the name stays, and the full one is beside it' status 0 "$SKIDPRO
 check 'both are' json '{(f["name"], f["full_name"]) for f in d["functions"] if f["name"].startswith("ns::pick")} == {("ns::pick", "ns::pick(int)"), ("ns::pick", "ns::pick(unsigned int)")}'
 check 'compare tells them apart, too' status 0 "$SKIDPROF" compare -i o.data --truth o.truth
 check 'it does' grep -q 'ns::pick(unsigned int)$' out
+check 'as data, too' status 0 "$SKIDPROF" compare -q -i o.data --truth o.truth --format json
+check 'both names are there' json '{(f["name"], f["full_name"]) for f in d["functions"] if f["name"].startswith("ns::pick")} == {("ns::pick", "ns::pick(int)"), ("ns::pick", "ns::pick(unsigned int)")}'
 
 # Local functions without debug information: only where their code lies tells them apart.
 cat >spin.h <<'C'

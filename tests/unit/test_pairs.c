@@ -33,6 +33,22 @@ static void pairs_are_numbered_in_the_order_they_come(void **state)
 	pairs_fini(&m);
 }
 
+static void each_pair_has_its_element(void **state)
+{
+	struct pairs m = { 0 };
+	VEC(uint32_t) seen = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		*pairs_in(&m, &seen, i % 7, i % 3) += 1;
+	assert_int_equal(seen.n, 21);
+	assert_int_equal(*pairs_in(&m, &seen, 0, 0), 48); /* 0, 21, ... 987 */
+	assert_int_equal(*pairs_in(&m, &seen, 7, 0), 0);
+	assert_int_equal(seen.n, 22);
+	pairs_fini(&m);
+	vec_fini(&seen);
+}
+
 static void looking_for_a_pair_gives_it_no_number(void **state)
 {
 	struct pairs m = { 0 };
@@ -100,6 +116,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_map_knows_no_pair),
 		cmocka_unit_test(pairs_are_numbered_in_the_order_they_come),
+		cmocka_unit_test(each_pair_has_its_element),
 		cmocka_unit_test(looking_for_a_pair_gives_it_no_number),
 		cmocka_unit_test(numbers_stay_the_same_while_the_map_grows),
 		cmocka_unit_test(an_emptied_map_begins_anew),
