@@ -232,11 +232,7 @@ static void doubt_counters(const struct recording *r, struct collect *c)
  */
 static void find_scale(struct recording *r, struct collect *c)
 {
-	const struct pd_stats *stats = pd_stats(r->reader);
-	double lost = stats->n_samples
-	                      ? (double)(stats->n_lost + stats->n_lost_samples) / (double)stats->n_samples
-	                      : 0,
-	       insn, cyc;
+	double lost = pd_lost_samples(r->reader) / fmax((double)pd_stats(r->reader)->n_samples, 1), insn, cyc;
 	bool any = false;
 
 	throttled_settle(c->throttled);

@@ -6,6 +6,7 @@ enum {
 	HEADER = sizeof(struct perf_event_header),
 	KERNEL_TYPES = 22, /* PERF_RECORD_MMAP .. PERF_RECORD_CALLCHAIN_DEFERRED */
 	USER_TYPES = 64,
+	MISC_LOST_SAMPLES_BPF = 1 << 15, /* perf's, since 6.3 */
 };
 
 static bool stat_record(uint32_t type)
@@ -88,25 +89,67 @@ static int take_user_record(struct pd_reader *r, const struct pd_raw *raw)
 	}
 }
 
+static void count_lost_samples(struct pd_reader *r, const struct pd_record *rec, struct pd_event_losses *of)
+{
+	if (rec->misc & MISC_LOST_SAMPLES_BPF)
+		return;
+	if (of && !rec->time_ns)
+		of->n_told += rec->lost.n;
+	else
+		r->stats.n_lost_samples += rec->lost.n;
+}
+
 static void count(struct pd_reader *r, const struct pd_record *rec)
 {
+	struct pd_event_losses *of = rec->event >= 0 ? &r->events.v[rec->event]->losses : NULL;
+
 	switch (rec->type) {
 	case PERF_RECORD_SAMPLE:
 		r->stats.n_samples++;
 		r->stats.n_unknown_id += rec->event < 0;
-		break;
+		if (of)
+			of->n_samples++;
+		return;
 	case PERF_RECORD_LOST:
 		r->stats.n_lost += rec->lost.n;
-		break;
+		return;
 	case PERF_RECORD_LOST_SAMPLES:
-		r->stats.n_lost_samples += rec->lost.n;
-		break;
+		count_lost_samples(r, rec, of);
+		return;
 	case PERF_RECORD_THROTTLE:
 		r->stats.n_throttle++;
 		break;
 	default:
 		break;
 	}
+	/* What perf says of tasks that ran before it has no time: it never was in a buffer. */
+	if (of && rec->time_ns)
+		of->n_others++;
+}
+
+static double share_of_samples(const struct pd_event_losses *of)
+{
+	uint64_t all = of->n_samples + of->n_others;
+
+	return all ? (double)of->n_samples / (double)all : 1;
+}
+
+double pd_lost_samples(const struct pd_reader *r)
+{
+	struct pd_event_losses all = { 0 };
+	double samples = 0;
+
+	for (size_t i = 0; i < r->events.n; i++) {
+		const struct pd_event_losses *of = &r->events.v[i]->losses;
+
+		samples += (double)of->n_told * share_of_samples(of);
+		all.n_samples += of->n_samples;
+		all.n_others += of->n_others;
+		all.n_told += of->n_told;
+	}
+	if (!all.n_told)
+		samples = (double)r->stats.n_lost * share_of_samples(&all);
+	return samples + (double)r->stats.n_lost_samples;
 }
 
 /* Decode for the caller: 1, 0 for a record that has to be left out, or an error. */
@@ -258,6 +301,8 @@ int pd_rewind(struct pd_reader *r)
 	pd_order_reset(&r->order);
 	pd_aux_reset(r);
 	memset(&r->stats, 0, sizeof(r->stats));
+	for (size_t i = 0; i < r->events.n; i++)
+		r->events.v[i]->losses = (struct pd_event_losses){ 0 };
 	r->stats.unfinished = unfinished;
 	r->drained = false;
 	r->record_no = 0;

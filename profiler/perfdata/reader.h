@@ -34,7 +34,8 @@ struct pd_header {
 
 struct pd_stats {
 	uint64_t n_records, n_samples;
-	uint64_t n_lost, n_lost_samples; /* events the kernel dropped, by LOST and LOST_SAMPLES */
+	uint64_t n_lost;         /* records of any kind that found no room in the buffer, by LOST */
+	uint64_t n_lost_samples; /* samples that did not come so far, by LOST_SAMPLES of the kernel */
 	uint64_t n_throttle;
 	uint64_t n_unknown;     /* records of a type we don't know, skipped */
 	uint64_t n_unknown_id;  /* samples whose event could not be told */
@@ -57,6 +58,14 @@ const struct pd_event *pd_event(const struct pd_reader *r, size_t i);
 const struct pd_header *pd_header(const struct pd_reader *r);
 /* Complete once pd_next has returned 0. */
 const struct pd_stats *pd_stats(const struct pd_reader *r);
+
+/*
+ * Samples that are not in the file.  LOST counts whatever found no room in the buffer, maps and names of tasks as well: of these as many
+ * are samples as of those that did.  perf since 6.1 asks each event at the end how many it lost, and writes LOST_SAMPLES
+ * without a time: the same records once more, told by event, and those that no LOST came behind.  Those that the
+ * kernel itself writes are of what a processor's own buffer lost.  Samples that a filter of perf record threw away are none.
+ */
+double pd_lost_samples(const struct pd_reader *r);
 
 /*
  * Build id of a file from the header's table or from MMAP2 records seen so

@@ -84,6 +84,12 @@ int pd_order_all(struct pd_order *o);
 /* The next record that may go; it lives until the next call. */
 bool pd_order_pop(struct pd_order *o, bool swap, struct pd_raw *raw);
 
+/* Of one event, since the file's beginning: see pd_lost_samples(). */
+struct pd_event_losses {
+	uint64_t n_samples, n_others; /* others: what the kernel tells besides, as maps and names */
+	uint64_t n_told; /* records of either kind that it lost, by what perf asked for at the end */
+};
+
 struct pd_ev {
 	struct pd_event pub;
 	VEC(uint64_t) ids;
@@ -91,6 +97,7 @@ struct pd_ev {
 	int trail_pos; /* of any other record's time, in words from its end; -1 = none */
 	int n_trail;   /* words of the sample_id_all trailer */
 	bool named;    /* by the file, not by us */
+	struct pd_event_losses losses;
 };
 
 struct pd_id_slot {

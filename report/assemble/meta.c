@@ -227,7 +227,7 @@ static void fill_header(struct assembly *a)
 		.n_samples = w->rec->filter ? filter_n_kept(w->rec->filter) : stats->n_samples,
 		.n_all_samples = w->rec->filter ? filter_n_samples(w->rec->filter) : 0,
 		.one_event = w->opts->event,
-		.n_lost = stats->n_lost + stats->n_lost_samples,
+		.n_lost = (uint64_t)llround(pd_lost_samples(w->rec->reader)),
 		.n_throttled = stats->n_throttle,
 		.n_unmapped = w->rec->n_unmapped,
 		.n_entries = w->rec->n_entries,

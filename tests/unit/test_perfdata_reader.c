@@ -489,6 +489,53 @@ static void other_records_carry_their_fields_and_trailers(void **state)
 	b.big = false;
 }
 
+static void put_lost(uint32_t type, uint16_t misc, uint64_t n, uint64_t time)
+{
+	rec(&b, type, misc);
+	if (type == PERF_RECORD_LOST)
+		u64(&b, 9);
+	u64(&b, n);
+	put_trailer(time);
+	rec_end(&b);
+}
+
+/* Three samples and a map come out of the buffer: three of four records that were lost there are samples. */
+static void lost_samples_are_counted_once_and_without_maps(void **state)
+{
+	static const struct {
+		uint64_t told, by_kernel;
+		double samples;
+	} cases[] = { { 0, 0, 75 }, { 120, 0, 90 }, { 120, 7, 97 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pd_reader *r;
+
+		file_begin(&b, &basic, 1);
+		put_mmap2("/bin/before", 0, false); /* perf's own, of what ran already */
+		for (uint64_t t = 1; t <= 3; t++)
+			put_sample(0x1000, t);
+		put_mmap2("/bin/a", 4, false);
+		put_lost(PERF_RECORD_LOST, 0, 100, 5);
+		put_lost(PERF_RECORD_LOST_SAMPLES, 1 << 15, 1000, 0); /* a filter of perf record's */
+		if (cases[i].by_kernel)
+			put_lost(PERF_RECORD_LOST_SAMPLES, 0, cases[i].by_kernel, 6);
+		if (cases[i].told)
+			put_lost(PERF_RECORD_LOST_SAMPLES, 0, cases[i].told, 0);
+		file_end(&b);
+		r = open_all();
+		for (int pass = 0; pass < 2; pass++) {
+			struct pd_record x;
+
+			while (pd_next(r, &x) > 0)
+				;
+			assert_float_equal(pd_lost_samples(r), cases[i].samples, 1e-9);
+			assert_int_equal(pd_rewind(r), 0);
+		}
+		pd_close(r);
+	}
+}
+
 static void unknown_records_are_stepped_over_by_size(void **state)
 {
 	struct pd_reader *r;
@@ -920,6 +967,7 @@ int main(void)
 		cmocka_unit_test(an_attr_of_any_size_is_taken),
 		cmocka_unit_test(every_read_format_is_read_in_samples_and_read_records),
 		cmocka_unit_test(other_records_carry_their_fields_and_trailers),
+		cmocka_unit_test(lost_samples_are_counted_once_and_without_maps),
 		cmocka_unit_test(unknown_records_are_stepped_over_by_size),
 		cmocka_unit_test(records_come_in_time_order_as_far_as_the_rounds_allow),
 		cmocka_unit_test(without_rounds_all_is_in_order_and_equal_times_stay_as_they_came),
