@@ -447,20 +447,6 @@ WITH_BMI static uint64_t help_leave(struct sim_core *c, const struct sim_insn *i
 	place_take(c, SIM_POOL_STORE, in->stores_before, run_stores(c, &frame->f, in, frame->done, false));
 	return 0;
 }
-
-WITH_BMI static uint64_t help_group(struct sim_core *c, const struct sim_insn *in, uint64_t at,
-                                    struct sim_native_frame *frame)
-{
-	struct sim_flight f = frame->f;
-	const struct sim_insn *end = in + at;
-
-	for (; in < end; in++) {
-		hold_dispatch(&f, room_for_one(c, in, f.seq));
-		frame->done = run_insn(c, &f, in, false);
-	}
-	frame->f = f;
-	return 0;
-}
 #endif
 
 static bool has_bmi(void)
@@ -496,8 +482,8 @@ static void choose_run(struct sim_core *c, bool full)
 	if (has_bmi()) {
 		c->find_port = find_port_wide;
 		c->run = full ? run_full_bmi : run_simple_bmi;
-		c->help = (struct sim_help){ help_other,       help_memory, help_load,
-			                     help_load_issued, help_leave,  help_group };
+		c->help =
+		        (struct sim_help){ help_other, help_memory, help_load, help_load_issued, help_leave };
 	}
 #endif
 }

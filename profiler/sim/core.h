@@ -84,8 +84,7 @@ struct sim_native_frame {
 };
 
 /*
- * What native code leaves to core.c: at, when the instruction can begin or its load was issued; for a group, how many
- * instructions it has.
+ * What native code leaves to core.c: at, when the instruction can begin or its load was issued.
  */
 typedef uint64_t sim_help_fn(struct sim_core *c, const struct sim_insn *in, uint64_t at,
                              struct sim_native_frame *frame);
@@ -94,7 +93,6 @@ struct sim_help {
 	sim_help_fn *load;           /* when all that the operation waits for is there */
 	sim_help_fn *load_issued;    /* when the data is */
 	sim_help_fn *leave;          /* its stores leave for the cache; 0 */
-	sim_help_fn *group;          /* runs a group of which some may have to wait for room; 0 */
 };
 
 typedef uint64_t sim_run_fn(struct sim_core *c, const struct sim_block *b, uint32_t n_insn,

@@ -15,7 +15,7 @@ enum {
 	 * find no room are run by core.c: slower, but to the same times.
 	 */
 	REGION_BYTES = 64 << 20,
-	/* Of one instruction, with what stands behind the block for it: add [rbx + 8], rax takes 880. */
+	/* Of one instruction, with what stands behind the block for it: add [rbx + 8], rax takes about 1,050. */
 	MOST_INSN_BYTES = 1280,
 	BLOCK_BYTES = 512, /* around them */
 };
@@ -27,7 +27,7 @@ enum {
 	RDX = 2,
 	CORE = 3, /* rbx */
 	RSP = 4,
-	KEPT = 5, /* rbp */
+	TIGHT = 5, /* rbp: 1 where the rest of a group asks for room one by one, else 0 */
 	RSI = 6,
 	RDI = 7,
 	R8 = 8,
@@ -61,12 +61,12 @@ enum { NUMBER_ADD = 0, NUMBER_AND = 4, NUMBER_CMP = 7 };
 enum { JUMP_BELOW = 0x82, JUMP_ZERO = 0x84, JUMP_NOT_ZERO = 0x85, JUMP_ABOVE = 0x87 };
 
 /* What is rarely done stands behind the block's code. */
-enum late_kind { NO_ROOM, PORTS_TAKEN, LOAD_ANY, LOAD_ISSUED, MEMORY_ANY };
+enum late_kind { NO_ROOM, IS_TIGHT, PORTS_TAKEN, LOAD_ANY, LOAD_ISSUED, MEMORY_ANY };
 struct late {
 	enum late_kind kind;
 	uint8_t *from, *back; /* the jump's distance; where the code goes on */
 	uint8_t *from_too;    /* another jump's, or NULL */
-	uint8_t *behind;      /* NO_ROOM: behind the group, known once it is made */
+	bool last;            /* IS_TIGHT: of its group */
 	const struct sim_insn *in;
 	uint32_t n; /* of instructions, or the ports */
 };
@@ -204,7 +204,7 @@ static struct late *later(struct sim_native *n, enum late_kind kind, uint8_t *fr
 {
 	struct late *l = &n->late[n->n_late++];
 
-	*l = (struct late){ kind, from, n->at, NULL, NULL, in, number };
+	*l = (struct late){ kind, from, n->at, NULL, false, in, number };
 	return l;
 }
 
@@ -410,10 +410,11 @@ static void memory(struct sim_native *n, const struct sim_insn *in)
 		reg_number(n, true, NUMBER_ADD, RAX, in->latency_cyc);
 	}
 	if (in->flags & SIM_F_STORE) {
-		reg_reg(n, true, LOAD, KEPT, RAX);
+		reg_at(n, true, STORE, RAX, RSP, FRAME(done));
 		wait_for_regs(n, in->addr);
 		take_port(n, in, n->config->cls[SIM_C_STORE].ports);
-		at_least(n, RAX, KEPT);
+		reg_at(n, true, CMP_WITH, RAX, RSP, FRAME(done));
+		reg_at(n, true, CMOV_BELOW, RAX, RSP, FRAME(done));
 		reg_number(n, true, NUMBER_ADD, RAX, 1);
 	}
 	if (unforeseen)
@@ -465,6 +466,21 @@ static void leave_stores(struct sim_native *n, const struct sim_insn *in)
 	reg_at(n, true, LOAD, RAX, RSP, FRAME(done));
 }
 
+/* More sources or results than two, or a unit that is not pipelined. */
+static void other(struct sim_native *n, const struct sim_insn *in)
+{
+	if (in->flags & SIM_F_UNIT) {
+		call_at_dispatch(n, in, OFFSET(help.other));
+		return;
+	}
+	reg_at(n, true, LEA, RAX, DISPATCH, 1);
+	wait_for_sources(n, in);
+	if (in->ports) {
+		take_port(n, in, in->ports);
+		reg_number(n, true, NUMBER_ADD, RAX, in->latency_cyc);
+	}
+}
+
 static void instruction(struct sim_native *n, const struct sim_insn *in)
 {
 	dispatch(n, in);
@@ -481,7 +497,7 @@ static void instruction(struct sim_native *n, const struct sim_insn *in)
 		load(n, in);
 		break;
 	case SIM_K_OTHER:
-		call_at_dispatch(n, in, OFFSET(help.other));
+		other(n, in);
 		break;
 	default:
 		memory(n, in);
@@ -525,7 +541,7 @@ static bool takes_place(const struct sim_insn *first, uint32_t n_insn, unsigned 
 }
 
 /* Is there room for n_insn instructions, as is_tight() asks at first? */
-static struct late *ask_for_room(struct sim_native *n, const struct sim_insn *first, uint32_t n_insn)
+static void ask_for_room(struct sim_native *n, const struct sim_insn *first, uint32_t n_insn)
 {
 	uint8_t *no_store = NULL;
 	struct late *l;
@@ -536,21 +552,45 @@ static struct late *ask_for_room(struct sim_native *n, const struct sim_insn *fi
 	reg_entry(n, true, CMP_WITH, DISPATCH, 3, OFFSET(retire));
 	l = later(n, NO_ROOM, jump_if(n, JUMP_BELOW), first, n_insn);
 	l->from_too = no_store;
-	return l;
+}
+
+/* One that is not the first of its group. */
+static void ask_if_tight(struct sim_native *n, const struct sim_insn *in, bool last)
+{
+	BYTES(n, "\x85\xed"); /* test ebp, ebp */
+	later(n, IS_TIGHT, jump_if(n, JUMP_NOT_ZERO), in, 0)->last = last;
 }
 
 /* ---- what stands behind ---- */
 
-/* STORE or LOAD: the registers of struct sim_flight, into its place in the frame or out of it. */
-static void flight(struct sim_native *n, unsigned op)
+/* rax: not before the place is free that an instruction takes of a pool, `before` of its block ahead of it. */
+static void wait_for_place(struct sim_native *n, unsigned pool, uint32_t before)
 {
-	reg_at(n, true, op, SEQ, RSP, FRAME(f.seq));
-	reg_at(n, true, op, DISPATCH, RSP, FRAME(f.dispatch_cyc));
-	reg_at(n, true, op, RETIRE, RSP, FRAME(f.retire_cyc));
-	reg_at(n, false, op, DISPATCH_N, RSP, FRAME(f.dispatch_n));
+	reg_field(n, false, LOAD, RCX, OFFSET(place) + 8 * pool);
+	reg_field(n, false, SUB_FROM, RCX, OFFSET(room) + 8 * pool);
+	if (before)
+		reg_number(n, false, NUMBER_ADD, RCX, before);
+	reg_number(n, false, NUMBER_AND, RCX, SIM_WINDOW - 1);
+	reg_entry(n, true, CMP_WITH, RAX, 3, freed_of(pool));
+	reg_entry(n, true, CMOV_BELOW, RAX, 3, freed_of(pool));
 }
 
-/* Many are in flight: is_tight() asks on.  If some of the group have to wait core.c runs it. */
+/* Dispatch stands until there is room for one instruction: hold_dispatch() of what room_for_one() says. */
+static void wait_for_room(struct sim_native *n, const struct sim_insn *in)
+{
+	window_before(n, SEQ, OFFSET(rob));
+	reg_entry(n, true, LOAD, RAX, 3, OFFSET(retire));
+	wait_for_place(n, in->pool, in->pool_before);
+	if (in->flags & SIM_F_LOAD)
+		wait_for_place(n, SIM_POOL_LOAD, in->loads_before);
+	if (in->flags & SIM_F_STORE)
+		wait_for_place(n, SIM_POOL_STORE, in->stores_before);
+	reg_reg(n, true, CMP_WITH, DISPATCH, RAX);
+	reg_reg(n, true, CMOV_BELOW, DISPATCH, RAX);
+	reg_reg(n, true, CMOV_BELOW, DISPATCH_N, ZERO);
+}
+
+/* Many are in flight: is_tight() asks on.  If some of the group have to wait, each of it asks for itself. */
 static void no_room(struct sim_native *n, const struct late *l)
 {
 	uint8_t *waits[SIM_N_LIMITED + 1];
@@ -571,12 +611,10 @@ static void no_room(struct sim_native *n, const struct late *l)
 		set_jump(waits[--n_waits], n->at);
 	if (l->from_too)
 		set_jump(l->from_too, n->at);
-	flight(n, STORE);
-	set_number(n, RDX, l->n);
-	call(n, l->in, OFFSET(help.group));
-	flight(n, LOAD);
-	reg_at(n, true, LOAD, RAX, RSP, FRAME(done));
-	jump(n, l->behind);
+	if (l->n > 1)
+		set_number(n, TIGHT, 1);
+	wait_for_room(n, l->in);
+	jump(n, l->back);
 }
 
 static void behind(struct sim_native *n, const struct late *l)
@@ -590,6 +628,11 @@ static void behind(struct sim_native *n, const struct late *l)
 		set_jump(l->from_too, n->at);
 	switch (l->kind) {
 	case NO_ROOM:
+		break;
+	case IS_TIGHT:
+		wait_for_room(n, l->in);
+		if (l->last)
+			reg_reg(n, false, XOR_TO, TIGHT, TIGHT);
 		break;
 	case PORTS_TAKEN:
 		reg_reg(n, true, LOAD, RDI, CORE);
@@ -627,6 +670,7 @@ static void begin(struct sim_native *n)
 	reg_field(n, true, LOAD, RETIRE, OFFSET(retire_cyc));
 	reg_field(n, false, LOAD, DISPATCH_N, OFFSET(dispatch_n));
 	reg_reg(n, false, XOR_TO, ZERO, ZERO);
+	reg_reg(n, false, XOR_TO, TIGHT, TIGHT);
 	/* Nothing is dispatched before it was fetched. */
 	reg_field(n, true, LOAD, RAX, OFFSET(fetch_cyc));
 	reg_reg(n, true, CMP_WITH, DISPATCH, RAX);
@@ -655,7 +699,6 @@ static bool has_room(const struct sim_native *n, const struct sim_block *b)
 
 void sim_native_make(struct sim_native *n, struct sim_block *b)
 {
-	struct late *group = NULL;
 	uint8_t *entry;
 
 	if (!n || !b->n_insn || b->n_insn >= SIM_WINDOW || !has_room(n, b))
@@ -666,14 +709,12 @@ void sim_native_make(struct sim_native *n, struct sim_block *b)
 	for (uint32_t i = 0; i < b->n_insn; i++) {
 		uint32_t left = b->n_insn - i;
 
-		if (i % SIM_GROUP == 0) {
-			if (group)
-				group->behind = n->at;
-			group = ask_for_room(n, &b->insn[i], left < SIM_GROUP ? left : SIM_GROUP);
-		}
+		if (i % SIM_GROUP == 0)
+			ask_for_room(n, &b->insn[i], left < SIM_GROUP ? left : SIM_GROUP);
+		else
+			ask_if_tight(n, &b->insn[i], left == 1 || i % SIM_GROUP == SIM_GROUP - 1);
 		instruction(n, &b->insn[i]);
 	}
-	group->behind = n->at;
 	end(n, b);
 	for (uint32_t k = 0; k < n->n_late; k++)
 		behind(n, &n->late[k]);
@@ -690,7 +731,7 @@ struct sim_native *sim_native_new(const struct sim_config *config)
 	if (!n)
 		return NULL;
 	n->config = config;
-	/* Of one that loads, computes and stores: a port each, its load in three ways; one of a group. */
+	/* Of one that loads, computes and stores: a port each, its load in three ways, its room. */
 	n->late = calloc(7 * SIM_WINDOW, sizeof(*n->late));
 	n->region = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 	                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
