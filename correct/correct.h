@@ -2,9 +2,7 @@
 #ifndef SKIDPROF_CORRECT_CORRECT_H
 #define SKIDPROF_CORRECT_CORRECT_H
 
-/*
- * What is asked of a correction: which recording, of what part of it, and how.
- */
+/* What is asked of a correction: which recording, of what part of it, and how. */
 #include <math.h>
 
 #include "correct/known.h"

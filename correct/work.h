@@ -2,10 +2,7 @@
 #ifndef SKIDPROF_CORRECT_WORK_H
 #define SKIDPROF_CORRECT_WORK_H
 
-/*
- * What a correction has worked out, on the way from the recording
- * (recording.h, sums.h) to the profile (profile.h).
- */
+/* What a correction has worked out, on the way from the recording (recording.h, sums.h) to the profile (profile.h). */
 #include "correct/correct.h"
 #include "correct/divide/scopes.h"
 #include "correct/flow/ran.h"

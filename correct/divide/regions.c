@@ -52,9 +52,8 @@ static double least_ran_heat(const struct work *w)
 }
 
 /*
- * Where there are many branch records, regions are made of what these say
- * ran, unless that leaves out loops: an iteration of an outer one may be too rare
- * to be on record.
+ * Where there are many branch records, regions are made of what these say ran, unless that leaves out loops: an iteration of an
+ * outer one may be too rare to be on record.
  */
 static void find_regions(struct work *w, const double *weight)
 {

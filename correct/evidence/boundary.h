@@ -3,11 +3,9 @@
 #define SKIDPROF_CORRECT_EVIDENCE_BOUNDARY_H
 
 /*
- * Boundary intervals: from a sample in one scope to the thread's next in
- * another.  The number of instructions between the two is exact.  Where the one
- * scope was left for the other the scopes' paces tell, the better the more they
- * differ (eq. 4).  The same paces tell how many samples the skid carries from
- * scope to scope (eq. 15).
+ * Boundary intervals: from a sample in one scope to the thread's next in another.  The number of instructions between the two
+ * is exact.  Where the one scope was left for the other the scopes' paces tell, the better the more they differ (eq. 4).  The
+ * same paces tell how many samples the skid carries from scope to scope (eq. 15).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -41,9 +39,8 @@ void boundary_late(struct boundary *e, int32_t from, int32_t to, double insn, do
 void boundary_sampled(struct boundary *e, int32_t scope, double insn, double cyc);
 
 /*
- * An interval in two pieces: between them its group rested for another group's
- * multiplexing slot.  The first lies between two samples in scopes at[0] and
- * at[1], the second between two in at[2] and at[3].
+ * An interval in two pieces: between them its group rested for another group's multiplexing slot.  The first lies between two
+ * samples in scopes at[0] and at[1], the second between two in at[2] and at[3].
  */
 void boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc);
 
@@ -58,10 +55,7 @@ struct boundary_sum {
 	double mixed; /* eq. 4: standard deviation of whatever is said, where visits are shorter than intervals */
 };
 
-/*
- * When all were shown: sums[n].  samples[n]: in each scope; skid_cyc: the mean of S, NAN where groups counted no
- * cycles.
- */
+/* When all were shown: sums[n].  samples[n]: in each scope; skid_cyc: the mean of S, NAN where groups counted no cycles. */
 void boundary_settle(struct boundary *e, double skid_cyc, const double *samples, struct boundary_sum *sums);
 
 #endif

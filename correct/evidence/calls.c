@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Calls (eq. 1): what calls itself returns as often as it is called, to each
- * place alike, but for what is under way at the ends.  Calls that a jump away
- * may leave, by longjmp(3) or an exception, are not among them where branch
- * records show it.  Those outside recursions need no equation: the flows that
- * are looked for have as many returns.
+ * Calls (eq. 1): what calls itself returns as often as it is called, to each place alike, but for what is under way at the
+ * ends.  Calls that a jump away may leave, by longjmp(3) or an exception, are not among them where branch records show it.
+ * Those outside recursions need no equation: the flows that are looked for have as many returns.
  */
 #include "correct/evidence/evidence.h"
 #include "correct/model/model.h"

@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_EVIDENCE_EVIDENCE_H
 
 /*
- * Evidence: what the samples say about the flow of a region.  Each kind is
- * one file with one row in the ops table: it is shown every sample of the
- * second pass and answers with equations in the edge flows f_e.
+ * Evidence: what the samples say about the flow of a region.  Each kind is one file with one row in the ops table: it is shown
+ * every sample of the second pass and answers with equations in the edge flows f_e.
  */
 #include "correct/infer/equations.h"
 #include "correct/infer/problem.h"
@@ -59,8 +58,7 @@ int evidence_equations(struct evidence *ev, size_t scope, const struct space *sp
 void evidence_end(struct evidence *ev);
 
 /*
- * eq. 19: where only time was sampled, spread the draws of a scope by what the paces of its moments may differ by.
- * The mean stays.
+ * eq. 19: where only time was sampled, spread the draws of a scope by what the paces of its moments may differ by. The mean stays.
  */
 void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out);
 

@@ -241,9 +241,8 @@ static void follow_calls(struct mix *m, struct task *t, const struct sample_seen
 }
 
 /*
- * The interval from b to here.  Its first piece ran between b's sample and
- * the thread's next, its second between the sample before this one and this:
- * the same two samples, unless the group rested.
+ * The interval from b to here.  Its first piece ran between b's sample and the thread's next, its second between the sample before
+ * this one and this: the same two samples, unless the group rested.
  */
 static void add_interval(struct mix *m, struct begin *b, const struct task *t, const struct sample_seen *s,
                          const struct reading *seen)
@@ -356,11 +355,9 @@ static void sample(void *state, const struct sample_seen *s)
 }
 
 /*
- * Share of inside intervals spent in code outside that no sample fell in.
- * Where the next sample is inside or outside without regard to where this
- * one was (mixing 1), the region is left and entered again many times between
- * two samples, and its intervals hold as much foreign code as there is; where
- * samples stay inside for long (mixing near 0) they hold next to none.
+ * Share of inside intervals spent in code outside that no sample fell in. Where the next sample is inside or outside without
+ * regard to where this one was (mixing 1), the region is left and entered again many times between two samples, and its
+ * intervals hold as much foreign code as there is; where samples stay inside for long (mixing near 0) they hold next to none.
  */
 static double unseen_share(const struct scope_sums *r)
 {
@@ -375,9 +372,8 @@ static double unseen_share(const struct scope_sums *r)
 }
 
 /*
- * The part of the time in which instructions were counted: above 1 where
- * several groups counted them at once, below where the kernel had the group
- * rest, 1 where groups took turns.
+ * The part of the time in which instructions were counted: above 1 where several groups counted them at once, below where the
+ * kernel had the group rest, 1 where groups took turns.
  */
 static double counted_part(const struct mix *m)
 {

@@ -193,9 +193,8 @@ void path_thin(struct scope_stacks *r)
 }
 
 /*
- * What made a burst's moment slow, a miss or a wrong prediction, may also say
- * which way comes next.  It is forgotten some branches on: the first ones of a
- * burst only lead there.
+ * What made a burst's moment slow, a miss or a wrong prediction, may also say which way comes next.  It is forgotten some branches
+ * on: the first ones of a burst only lead there.
  */
 static size_t lead_in(const struct pd_sample *smp)
 {

@@ -337,10 +337,7 @@ static void blend(struct path_estimate *e, const struct path_estimate *other, si
 		e->mean[i] = (e->mean[i] + other->mean[i]) / 2;
 }
 
-/*
- * Turn N(mean, cov) of the free edges into d independent equations of unit
- * noise: with cov = L L', rows of inverse(L).
- */
+/* Turn N(mean, cov) of the free edges into d independent equations of unit noise: with cov = L L', rows of inverse(L). */
 static int add_rows(const struct space *space, struct path_estimate *e, struct equations *out)
 {
 	size_t d = space->n_free;

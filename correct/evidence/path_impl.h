@@ -3,14 +3,11 @@
 #define SKIDPROF_CORRECT_EVIDENCE_PATH_IMPL_H
 
 /*
- * Path (eq. 9): branch stacks.  Between one taken branch's target and the
- * next one's source the code ran straight on, so a stack of n branches tells
- * n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks,
- * path_pace.c (eq. 10) tells how many instructions each stands for,
- * path_cycles.c (eq. 11) or path_newest.c (eq. 12)
- * weigh their pieces so that the moments they were taken at no longer
- * matter, path_noise.c (eq. 13) tells how well that is known, path_flow.c makes flows and
- * equations of them, path_stages.c levels stages where only time was sampled, and path_moments.c (eq. 19) tells what paces differ by there.
+ * Path (eq. 9): branch stacks.  Between one taken branch's target and the next one's source the code ran straight on, so a stack
+ * of n branches tells n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks, path_pace.c (eq. 10) tells how many
+ * instructions each stands for, path_cycles.c (eq. 11) or path_newest.c (eq. 12) weigh their pieces so that the moments they were
+ * taken at no longer matter, path_noise.c (eq. 13) tells how well that is known, path_flow.c makes flows and equations of them,
+ * path_stages.c levels stages where only time was sampled, and path_moments.c (eq. 19) tells what paces differ by there.
  */
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
@@ -135,9 +132,8 @@ static inline uint32_t closing_edge(const struct path *s, uint32_t piece)
 }
 
 /*
- * What each piece counts, weight[pieces.n], beside what its stack stands for:
- * by the time it ended (eq. 11), in a scope whose branch records tell their
- * cycles, in a share of the window W ...
+ * What each piece counts, weight[pieces.n], beside what its stack stands for: by the time it ended (eq. 11), in a scope whose
+ * branch records tell their cycles, in a share of the window W ...
  */
 bool path_has_cycles(const struct scope_stacks *r);
 void path_weigh_by_cycles(const struct path *s, const struct scope_stacks *r, double share, float *weight);

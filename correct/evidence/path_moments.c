@@ -17,6 +17,9 @@
 #include "correct/model/model.h"
 #include "profiler/base/mem.h"
 
+/* Beyond so many deviations nothing is expected. */
+enum { DEVIATIONS = 3 };
+
 /* Executions in the mean go as draws have moved them, and edges with the blocks that they lead to. */
 static void move_edges(const struct problem *p, const double *mean, struct solution *out)
 {
@@ -79,6 +82,8 @@ struct half {
 	size_t share0, n_shares;
 	size_t other; /* of the same stack: that one tells this one's pace, or chance in what it ran would */
 	double log_cost; /* cycles an instruction by its blocks' costs, over the mean */
+	double variance; /* of the log of its pace, were its blocks' costs any (eq. 16): few have most of its time, or many ... */
+	uint32_t most; /* ... and the block with most */
 };
 
 struct halves {
@@ -114,14 +119,21 @@ static bool paths_tell(const struct told *t)
 	return t->n > 1;
 }
 
+static double insn_of(const struct problem *p, const double *n)
+{
+	double sum = 0;
+
+	for (size_t b = 0; b < p->n_blocks; b++)
+		sum += n[b] * p->blocks[b].n_insn;
+	return sum;
+}
+
 /* n[B]: what the half ran.  Zeros when it returns. */
 static void add_half(struct halves *h, double weight, double *n)
 {
 	struct half half = { .share0 = h->shares.n };
-	double insn = 0;
+	const double insn = insn_of(h->p, n);
 
-	for (size_t b = 0; b < h->p->n_blocks; b++)
-		insn += n[b] * h->p->blocks[b].n_insn;
 	for (size_t b = 0; b < h->p->n_blocks; b++) {
 		if (!(n[b] > 0))
 			continue;
@@ -203,29 +215,40 @@ static void add_paths(struct halves *h, const struct timed_paths *t, struct told
 	told->weight = told->off + t->v.n;
 }
 
+static void set_cost_of(const struct halves *h, const double *cost, struct half *half)
+{
+	double sum = 0, squares = 0, most = 0;
+
+	for (size_t k = half->share0; k < half->share0 + half->n_shares; k++) {
+		const struct share *of = &h->shares.v[k];
+		const double time = (double)of->root * (double)of->root * cost[of->block];
+
+		sum += time;
+		squares += time * time * cost_variance(fmax(h->p->blocks[of->block].n_insn, 1));
+		if (time > most) {
+			most = time;
+			half->most = of->block;
+		}
+	}
+	half->log_cost = sum > 0 ? log(sum) : 0;
+	half->variance = sum > 0 ? squares / sum / sum : 0;
+}
+
 /* What time in a block costs, by samples: one of each is lent, so that few tell little. */
 static void set_costs(struct halves *h)
 {
 	const struct problem *p = h->p;
-	double *cost = mem_calloc(p->n_blocks + 1, sizeof(*cost)), all = 0, insn = 0;
+	double *cost = mem_calloc(p->n_blocks + 1, sizeof(*cost)), all = 0, insn = insn_of(p, h->n);
 
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		for (uint32_t i = p->blocks[b].insn0; i < p->blocks[b].insn0 + p->blocks[b].n_insn; i++)
 			cost[b] += p->cyc_per_sample > 0 ? p->seen_cyc[i] / p->cyc_per_sample : 0;
 		all += cost[b];
-		insn += h->n[b] * p->blocks[b].n_insn;
 	}
 	for (size_t b = 0; b < p->n_blocks; b++)
 		cost[b] = (cost[b] + 1) / (insn > 0 ? all * h->n[b] * p->blocks[b].n_insn / insn + 1 : 1);
-	for (size_t i = 0; i < h->v.n; i++) {
-		struct half *half = &h->v.v[i];
-		double sum = 0;
-
-		for (size_t k = half->share0; k < half->share0 + half->n_shares; k++)
-			sum += (double)h->shares.v[k].root * (double)h->shares.v[k].root *
-			       cost[h->shares.v[k].block];
-		half->log_cost = sum > 0 ? log(sum) : 0;
-	}
+	for (size_t i = 0; i < h->v.n; i++)
+		set_cost_of(h, cost, &h->v.v[i]);
 	free(cost);
 }
 
@@ -478,7 +501,7 @@ static void draw_paces(struct halves *h, struct told *told, gsl_rng *rng, float 
 {
 	const size_t n_blocks = h->p->n_blocks;
 	const double costs_hold = gsl_ran_gaussian(rng, 1);
-	double insn = 0;
+	double insn;
 
 	for (size_t b = 0; b < n_blocks; b++)
 		h->factor[b] = gsl_ran_gaussian(rng, h->sd[b]);
@@ -495,12 +518,58 @@ static void draw_paces(struct halves *h, struct told *told, gsl_rng *rng, float 
 				h->times[h->shares.v[k].block] += u * (double)h->shares.v[k].n;
 		}
 	}
-	for (size_t b = 0; b < n_blocks; b++)
-		insn += h->times[b] * h->p->blocks[b].n_insn;
+	insn = insn_of(h->p, h->times);
 	for (size_t b = 0; times && b < n_blocks; b++)
 		times[b] = told->n       ? (float)(h->times[b] / insn)
 		           : h->n[b] > 0 ? (float)(h->times[b] / h->n[b] - 1)
 		                         : 0;
+}
+
+/* Where few blocks have most of the time, their costs alone make the pace: it may differ by more than draws do. */
+static bool is_open(const struct half *half)
+{
+	return half->variance > model->pace_spread * model->pace_spread;
+}
+
+/* Open moments that one block has most time of run faster by so many deviations: by how much executions differ then. */
+static void doubt_open(struct halves *h, uint32_t most, double faster, struct solution *out)
+{
+	const double insn = insn_of(h->p, h->n);
+	double then;
+
+	memset(h->times, 0, h->p->n_blocks * sizeof(*h->times));
+	for (size_t i = 0; i < h->n_moments; i++) {
+		const struct half *half = &h->v.v[i];
+		const double pace =
+		        is_open(half) && half->most == most ? exp(faster * sqrt(half->variance)) : 1;
+
+		for (size_t k = half->share0; k < half->share0 + half->n_shares; k++)
+			h->times[h->shares.v[k].block] += pace * (double)h->shares.v[k].n;
+	}
+	then = insn_of(h->p, h->times);
+	for (size_t b = 0; b < h->p->n_blocks; b++)
+		if (h->n[b] > 0)
+			out->doubt[b] =
+			        fmaxf(out->doubt[b], (float)(fabs(h->times[b] / h->n[b] * insn / then - 1) *
+			                                     solution_mean(out, h->p->n_blocks, b)));
+}
+
+static void find_open(struct halves *h, struct solution *out)
+{
+	bool *done = mem_calloc(h->p->n_blocks + 1, sizeof(*done));
+
+	out->doubt = mem_calloc(h->p->n_blocks + 1, sizeof(*out->doubt));
+	for (size_t i = 0; i < h->n_moments; i++) {
+		const struct half *half = &h->v.v[i];
+
+		if (!is_open(half))
+			continue;
+		out->open_share += 1 / (double)h->n_moments;
+		for (int way = -1; way <= 1 && !done[half->most]; way += 2)
+			doubt_open(h, half->most, way * DEVIATIONS, out);
+		done[half->most] = true;
+	}
+	free(done);
 }
 
 static void spread_paces(const struct path *s, const struct scope_stacks *r, const struct problem *p,
@@ -521,6 +590,8 @@ static void spread_paces(const struct path *s, const struct scope_stacks *r, con
 	for (size_t i = 0; i < out->n_draws; i++)
 		draw_paces(&h, &told, rng, times + i * p->n_blocks);
 	move_draws(p, times, told.n, rng, out);
+	if (!told.n && p->stay_share > reason_limit_apart_in_time)
+		find_open(&h, out);
 	told_fini(&told);
 	halves_fini(&h);
 	free(times);

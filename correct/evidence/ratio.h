@@ -24,9 +24,8 @@ struct ratios *ratios_new(void);
 void ratios_free(struct ratios *r);
 
 /*
- * Intervals that are neighbours in one slot of a group are a run: their noise
- * goes together.  *run is the run that this one goes on with, or UINT32_MAX for a
- * new one, whose number it then gets.
+ * Intervals that are neighbours in one slot of a group are a run: their noise goes together.  *run is the run that this one goes
+ * on with, or UINT32_MAX for a new one, whose number it then gets.
  */
 void ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t *run);
 

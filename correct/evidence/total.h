@@ -3,10 +3,9 @@
 #define SKIDPROF_CORRECT_EVIDENCE_TOTAL_H
 
 /*
- * How many instructions a scope ran, eq. 3, from two sources that are wrong
- * each in its own way: the intervals between samples, exact but for boundary
- * intervals (eq. 4), and the samples themselves, each a whole
- * period wherever its counter overflowed, but seen where the skid left them.
+ * How many instructions a scope ran, eq. 3, from two sources that are wrong each in its own way: the intervals between samples,
+ * exact but for boundary intervals (eq. 4), and the samples themselves, each a whole period wherever its counter overflowed, but
+ * seen where the skid left them.
  */
 #include <stdbool.h>
 

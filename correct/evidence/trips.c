@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Trips (eq. 8): a loop whose trip count is in the code iterates so
- * many times for each entry, if it is left by its count alone.  No sample is
- * asked.  Stacks tell how often it is left by other ways.
+ * Trips (eq. 8): a loop whose trip count is in the code iterates so many times for each entry, if it is left by its count alone.
+ * No sample is asked.  Stacks tell how often it is left by other ways.
  */
 #include "correct/evidence/trips.h"
 

@@ -9,9 +9,8 @@
 #include "correct/infer/space.h"
 
 /*
- * Append what a loop's trip count says of f = Z t of `space`, with doubt where the
- * loop has other exits.  Nothing is appended where an entry has no known trip
- * count, or the loop hardly any samples.
+ * Append what a loop's trip count says of f = Z t of `space`, with doubt where the loop has other exits.  Nothing is appended
+ * where an entry has no known trip count, or the loop hardly any samples.
  */
 void trips_equation(const struct problem *p, const struct flow_trip *t, const struct space *space,
                     struct equations *out);

@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_EVIDENCE_WHOLE_H
 
 /*
- * Averages: executions from the branch records of the whole program (eq. 9), for
- * regions whose flow can't be solved.  No flow has to balance for that, and no
- * total of the region has to be right.
+ * Averages: executions from the branch records of the whole program (eq. 9), for regions whose flow can't be solved.  No flow has
+ * to balance for that, and no total of the region has to be right.
  */
 #include "correct/evidence/evidence.h"
 

@@ -3,11 +3,9 @@
 #define SKIDPROF_CORRECT_FLOW_BUILD_H
 
 /*
- * Inside flow_build: what is known while code is being explored.  First
- * instructions are found by following control flow (explore.c), indirect
- * targets by reading jump tables (table.c) or by guessing (guess.c); then
- * they are cut into blocks (cut.c), and the calls get their returns
- * (returns.c).  Only this folder includes it.
+ * Inside flow_build: what is known while code is being explored.  First instructions are found by following control flow
+ * (explore.c), indirect targets by reading jump tables (table.c) or by guessing (guess.c); then they are cut into blocks
+ * (cut.c), and the calls get their returns (returns.c).  Only this folder includes it.
  */
 #include "correct/flow/graph.h"
 #include "profiler/base/pairs.h"

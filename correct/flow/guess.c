@@ -265,10 +265,7 @@ static bool is_program_start(const struct flow_build *b, const struct flow_fn *f
 	       s->vaddr != f->vaddr;
 }
 
-/*
- * Hot enough to guess about.  A sample or two in start-up code must not make
- * the dynamic linker the caller of the whole program.
- */
+/* Hot enough to guess about.  A sample or two in start-up code must not make the dynamic linker the caller of the whole program. */
 static bool is_hot_fn(const struct flow_build *b, const struct flow_fn *f, double total)
 {
 	double heat = 0;

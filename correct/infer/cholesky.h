@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_INFER_CHOLESKY_H
 
 /*
- * Cholesky factors of dense matrices, row-major, of some hundred to a few
- * thousand rows: what a region with many free flows spends its time on.
- * GSL's own BLAS walks such matrices column by column.
+ * Cholesky factors of dense matrices, row-major, of some hundred to a few thousand rows: what a region with many free flows spends
+ * its time on. GSL's own BLAS walks such matrices column by column.
  */
 #include <stddef.h>
 
@@ -15,10 +14,7 @@
  */
 int cholesky_factor(double *h, size_t d);
 
-/*
- * cholesky_factor of a Hessian: its diagonal is raised by 1 part in 1e10, which
- * rounding takes from a flow that nothing bounds.
- */
+/* cholesky_factor of a Hessian: its diagonal is raised by 1 part in 1e10, which rounding takes from a flow that nothing bounds. */
 int cholesky_factor_hessian(double *h, size_t d);
 
 /* x[d] = inverse(h) x, given h's factor. */

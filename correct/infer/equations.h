@@ -2,10 +2,7 @@
 #ifndef SKIDPROF_CORRECT_INFER_EQUATIONS_H
 #define SKIDPROF_CORRECT_INFER_EQUATIONS_H
 
-/*
- * Terms: what is known about a scope's flow.  Each is a linear equation in the
- * edge flows f_e, with a standard deviation.
- */
+/* Terms: what is known about a scope's flow.  Each is a linear equation in the edge flows f_e, with a standard deviation. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,10 +24,7 @@ struct equations {
 	double *together;
 };
 
-/*
- * Append an equation with E zero weights and return it for filling in.  The
- * pointer dies with the next append.
- */
+/* Append an equation with E zero weights and return it for filling in.  The pointer dies with the next append. */
 struct equation *equations_add(struct equations *eqs, size_t n_edges);
 /* Take back the one added last. */
 void equations_drop(struct equations *eqs);

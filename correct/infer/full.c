@@ -184,9 +184,8 @@ static double worst_miss(const struct full *fu, size_t *worst)
 }
 
 /*
- * Exact equations that no flow meets are not exact: an event counts otherwise
- * than its name says, or code is missing from the scope.  Their noise is raised
- * to their residuals.  Where those are gross the scope is given up.
+ * Exact equations that no flow meets are not exact: an event counts otherwise than its name says, or code is missing from the
+ * scope.  Their noise is raised to their residuals.  Where those are gross the scope is given up.
  */
 static int settle_exact(struct full *fu)
 {

@@ -2,10 +2,7 @@
 #ifndef SKIDPROF_CORRECT_INFER_FULL_H
 #define SKIDPROF_CORRECT_INFER_FULL_H
 
-/*
- * The posterior of all terms (eq. 17), and draws from it, in the space of free
- * flows t: f = Z t >= 0.
- */
+/* The posterior of all terms (eq. 17), and draws from it, in the space of free flows t: f = Z t >= 0. */
 #include "correct/infer/equations.h"
 #include "correct/infer/space.h"
 

@@ -80,9 +80,8 @@ void ways_exit(struct ways *w, uint32_t block);
 /* Find what leads to the exits. */
 void ways_search(const struct finder *f, struct ways *w);
 /*
- * A unit through every step between warm blocks that leads to an exit, for
- * calls as many as give the callee what it needs: n of each step, before and
- * after of each block.
+ * A unit through every step between warm blocks that leads to an exit, for calls as many as give the callee what it needs: n of
+ * each step, before and after of each block.
  */
 void ways_add_up(const struct finder *f, struct ways *w);
 

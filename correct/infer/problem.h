@@ -79,7 +79,8 @@ struct solution {
 	double untaken_insn; /* by branch records, on ways that no burst took; 0 where it is little */
 	uint32_t n_unseen;   /* free flows left out: of code without samples, taken not to have run */
 	double told_share; /* of its time, that of code whose pace timed paths tell, where its loops run one after another */
-	bool averaged; /* all its blocks, without a flow (eq. 9) */
+	double open_share; /* the same, of that whose pace nothing tells: few blocks have most of it */
+	bool averaged;     /* all its blocks, without a flow (eq. 9) */
 	bool contradicted; /* it misses a total by more than chance, or time, or paths lead out of it: no count of it is fixed */
 	bool misled; /* stacks and time mislead about it, so much runs just behind system calls: what events don't settle is not known */
 	uint8_t evidence; /* enum profile_evidence bits */
@@ -116,9 +117,7 @@ double solution_draw_insn(const struct solution *s, const struct problem *p, siz
  * and the other in turns, which settles where both can be (iterative proportional fitting, Deming and Stephan 1940).
  */
 void solution_fit(struct solution *s, const struct problem *p, const double *mean, const double *insn);
-/*
- * What is drawn was drawn for one total: spread the draws by its relative standard deviation.  The mean stays.
- */
+/* What is drawn was drawn for one total: spread the draws by its relative standard deviation.  The mean stays. */
 void solution_spread(struct solution *s, size_t n_blocks, double sd, unsigned long seed);
 /*
  * What is drawn was drawn without regard to how many instructions p ran: `total`, to sd > 0, by another source.  Move the

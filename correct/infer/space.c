@@ -26,8 +26,7 @@ static size_t number_calls(const struct problem *p, const bool *usable, uint32_t
 }
 
 /*
- * The balances as a matrix, of the edges that may carry flow and the blocks at their ends: of a large region most may
- * be left out.
+ * The balances as a matrix, of the edges that may carry flow and the blocks at their ends: of a large region most may be left out.
  */
 struct balances {
 	size_t n_rows, n_cols;
@@ -105,9 +104,8 @@ static void unite(uint32_t *group, uint32_t *first, uint32_t block)
 }
 
 /*
- * Rows that follow from others: the balances of a function's blocks add up to
- * its calls less its returns, which is what those of its call blocks add up
- * to.  One for each set of blocks that jumps, and calls passed over, connect.
+ * Rows that follow from others: the balances of a function's blocks add up to its calls less its returns, which is what those of
+ * its call blocks add up to.  One for each set of blocks that jumps, and calls passed over, connect.
  */
 static size_t count_sets(const struct problem *p, const bool *usable, uint32_t *group, uint32_t *callee)
 {

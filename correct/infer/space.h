@@ -15,10 +15,7 @@ struct space {
 	double *z;           /* [n_edges][n_free] row-major */
 };
 
-/*
- * Cost: elimination of (blocks + calls) rows.  usable[E] says which edges
- * may carry flow at all; NULL for every one.
- */
+/* Cost: elimination of (blocks + calls) rows.  usable[E] says which edges may carry flow at all; NULL for every one. */
 struct space *space_new(const struct problem *p, const bool *usable);
 void space_free(struct space *s);
 

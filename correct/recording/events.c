@@ -12,13 +12,10 @@
 #define FLOPS(mask)    (MIX_FLOPS | (mask) << 8)
 
 /*
- * Names are compared without case, PMU prefix and modifiers; '.', '_', ':'
- * and '-' are the same.  Only events that count retired instructions exactly
- * stand here: on AMD ex_ret_*, on Arm the *_RETIRED ones.  Left out on purpose
- * are those that count speculative ones (Arm's *_SPEC and BR_PRED, AMD's
- * ls_dispatch), micro-operations (UOPS_RETIRED, ex_ret_ops,
- * fp_ops_retired_by_type), and those of which it isn't written whether they
- * count returns (AMD's ex_ret_ind_brch_instr).
+ * Names are compared without case, PMU prefix and modifiers; '.', '_', ':' and '-' are the same.  Only events that count
+ * retired instructions exactly stand here: on AMD ex_ret_*, on Arm the *_RETIRED ones.  Left out on purpose are those that
+ * count speculative ones (Arm's *_SPEC and BR_PRED, AMD's ls_dispatch), micro-operations (UOPS_RETIRED, ex_ret_ops,
+ * fp_ops_retired_by_type), and those of which it isn't written whether they count returns (AMD's ex_ret_ind_brch_instr).
  */
 static const struct {
 	const char *name;

@@ -57,10 +57,7 @@ int mix_kind_of(const char *name, uint32_t type, uint64_t config, const char *cp
 /* Executions of an instruction count this often, wherever it goes next. */
 double mix_of_insn(int kind, const struct insn *insn);
 
-/*
- * What depends on where a block's last instruction goes: counted once for
- * each traversal of an edge of that kind.
- */
+/* What depends on where a block's last instruction goes: counted once for each traversal of an edge of that kind. */
 double mix_of_edge(int kind, const struct insn *last, enum flow_edge_kind edge);
 
 #endif

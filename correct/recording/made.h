@@ -3,10 +3,8 @@
 #define SKIDPROF_CORRECT_RECORDING_MADE_H
 
 /*
- * Code that programs made while they ran: which file has it.  Of a jitdump,
- * which the program maps so that recorders see it, it is the code that was
- * there at a sample's moment; else perf-PID.map in /tmp, by perf's convention,
- * has names.
+ * Code that programs made while they ran: which file has it.  Of a jitdump, which the program maps so that recorders see it,
+ * it is the code that was there at a sample's moment; else perf-PID.map in /tmp, by perf's convention, has names.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -89,10 +89,7 @@ struct recording {
 	size_t n_events;
 	uint32_t group;  /* of the sample that is being shown */
 	int as_recorded; /* its event, as the file has it: of several that count the same, its own */
-	/*
-	 * Its branches, where they are not all that were taken: each of them was, but they are no path, and the sample is shown
-	 * without.
-	 */
+	/* Its branches, where they are not all that were taken: each of them was, but they are no path, and the sample is shown without. */
 	const struct pd_branch *apart; /* [n_apart], newest first */
 	size_t n_apart;
 	size_t n_calls;                   /* apart[n_calls] are the calls that are not back yet */

@@ -227,9 +227,7 @@ static void doubt_counters(const struct recording *r, struct collect *c)
 	c->events[r->insn_event].untold = 1;
 }
 
-/*
- * eq. 5.  The core's cycles come evenly in time: where they never rest no other gap is a slot of others, but slow code.
- */
+/* eq. 5.  The core's cycles come evenly in time: where they never rest no other gap is a slot of others, but slow code. */
 static void find_scale(struct recording *r, struct collect *c)
 {
 	double lost = pd_lost_samples(r->reader) / fmax((double)pd_stats(r->reader)->n_samples, 1), insn, cyc;

@@ -2,9 +2,7 @@
 #ifndef SKIDPROF_CORRECT_SKID_DIST_H
 #define SKIDPROF_CORRECT_SKID_DIST_H
 
-/*
- * The distribution of the skid S, in cycles: as measured, as given, or a default by CPU.
- */
+/* The distribution of the skid S, in cycles: as measured, as given, or a default by CPU. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,10 +53,8 @@ double skid_dist_mean(const struct skid_dist *d);
 double skid_dist_hidden(const struct skid_dist *d, double gap_cyc);
 
 /*
- * The default for a CPU, by the text of perf.data's cpudesc (NULL or "" if
- * unknown).  *basis, out: what it rests on, for the report's first line.
- * True when the S was measured on this kind of core; false when another
- * core's had to do.
+ * The default for a CPU, by the text of perf.data's cpudesc (NULL or "" if unknown).  *basis, out: what it rests on, for the
+ * report's first line. True when the S was measured on this kind of core; false when another core's had to do.
  */
 bool skid_dist_default(const char *cpudesc, struct skid_dist *d, const char **basis);
 

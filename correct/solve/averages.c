@@ -128,10 +128,7 @@ static bool can_average(const struct work *w)
 	       (w->rec->insn_event >= 0 || (w->pace > 0 && !w->pace_timed && !w->rec->branch_kind));
 }
 
-/*
- * Noise of a region's instructions as its own samples tell them: that of its scopes' totals, and of single samples
- * in no scope.
- */
+/* Noise of a region's instructions as its own samples tell them: that of its scopes' totals, and of single samples in no scope. */
 static double own_total_sd(const struct work *w, size_t r)
 {
 	double rest = w->problems[r]->total_insn, var = 0;

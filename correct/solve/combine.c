@@ -107,10 +107,7 @@ static void join(struct solution *to, const struct solution *from, enum problem_
 	to->evidence |= from->evidence;
 }
 
-/*
- * A small part that is raw or unsure is a doubt about the functions
- * it lies in; a large one is the region's.
- */
+/* A small part that is raw or unsure is a doubt about the functions it lies in; a large one is the region's. */
 static void judge_doubt(const struct problem *p, const struct rest *rest, enum problem_verdict worst,
                         struct solution *to)
 {

@@ -384,8 +384,10 @@ static void judge_stages(const struct work *w, const struct problem *p, struct s
 	if (sol->told_share >= 1 - reason_limit_apart_told) {
 		solution_doubt(sol, REASON_OF(apart_told));
 		sol->contradicted = true;
-	} else {
+	} else if (sol->open_share > reason_limit_apart_open || !sol->doubt) {
 		solution_doubt(sol, REASON_OF(apart_in_time));
+	} else if (sol->open_share > 0) {
+		solution_doubt(sol, REASON_OF(apart_in_part));
 	}
 }
 

@@ -674,6 +674,42 @@ static void or_those_that_costs_of_blocks_tell(void **state)
 	assert_paces_differ(b, hypot(sd_of_paces(), log(slower)));
 }
 
+/* Moments of two stages, and what is in doubt of B. */
+static double doubt_of_b(struct bench *b, double *open_share)
+{
+	struct solution out;
+	double of_b;
+
+	solution_init(&out, b->f.p, 100);
+	for (size_t i = 0; i < 100 * b->f.p->n_blocks; i++)
+		out.draws[i] = 1000;
+	path_spread_paces(b->ev, 0, 1, &out);
+	*open_share = out.open_share;
+	of_b = out.doubt ? (double)out.doubt[1] : NAN;
+	solution_fini(&out);
+	return of_b;
+}
+
+/*
+ * Without samples all cost the same.  Laps by B have 10, 5 and 4 of 19 instructions in A, B and C, and a log pace of variance (100 * 1.03 +
+ * 25 * 1.12 + 16 * 1.1875) / 361 = 0.415, below .7^2; those past it 10 and 4 of 14, and (103 + 19) / 196 = 0.622.  These may run
+ * exp(3 * 0.789) = 10.66 times as fast, where B's 1000 are 1000 * 33 / (19 + 14 * 10.66) = 196, or as slow, where they are 1625.
+ */
+static void what_few_blocks_have_most_time_of_is_in_doubt(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch by_c[] = { past, back, past, back, past }, by_b[] = { back, back, back };
+	double open_share;
+
+	b->f.p->relative = true;
+	show_stage(b, 2, by_b, 3);
+	show_stage(b, 3, by_c, 5);
+	assert_true(isnan(doubt_of_b(b, &open_share)));
+	b->f.p->stay_share = 1;
+	assert_float_equal(doubt_of_b(b, &open_share), 1000 - 196.2, 1);
+	assert_float_equal(open_share, 0.5, 1e-9);
+}
+
 static uint32_t note(struct bench *b, struct paces *p, int event, uint64_t insn, uint64_t cyc)
 {
 	struct pd_value values[] = { { .event = INSN, .value = insn }, { .event = CYC, .value = cyc } };
@@ -1548,6 +1584,7 @@ int main(void)
 		TEST(moments_in_other_code_have_other_paces),
 		TEST(or_timed_paths_tell_them),
 		TEST(or_those_that_costs_of_blocks_tell),
+		TEST(what_few_blocks_have_most_time_of_is_in_doubt),
 		TEST(a_stack_has_the_pace_of_where_it_was_taken),
 		TEST(bursts_and_branch_records_are_joined),
 		TEST(ways_that_no_burst_took_are_as_uncertain_as_records),
