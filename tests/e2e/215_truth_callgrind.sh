@@ -22,6 +22,11 @@ hold()
 	# By default callgrind counts a PLT stub for the function behind it.
 	valgrind -q --tool=callgrind --dump-instr=yes --compress-pos=no --trace-children=yes --smc-check=all-non-file \
 		--skip-plt=no --callgrind-out-file=cg.%p "$@" >want 2>cg.err </dev/null
+	# On some processors it cannot decode what programs find that they have (Go, rdtscp): there it is no witness.
+	if [ $? -eq 132 ] && grep -q 'Illegal opcode\|unhandled instruction bytes' cg.err; then
+		ok 0 "$name # SKIP callgrind can't run it: $(grep -m 1 -o 'Illegal opcode.*\|unhandled instruction bytes.*' cg.err)"
+		return
+	fi
 	out=$("$compare" "$except" t.out cg.[0-9]* -- "${objects[@]}" 2>&1)
 	ok $? "$name: as callgrind counts"
 	echo "# $name: $out"
