@@ -134,6 +134,11 @@ print(*(f"{p} {bursts[p]} of {n} bursts, {clock[p]} of {m} samples;" for p in PA
       "same" if chi < 27.6 else "differs")
 END
 	sed 's/^/# /' s.out
+	# Where an interrupt takes a tenth of a millisecond the recorder keeps its budget, and comes to too few of these processes.
+	if grep -q '^only' s.out && awk '/where an interrupt takes/ { us = $(NF - 1) } END { exit !(us > 80) }' s.err; then
+		ok 0 "short processes, on $cpus # SKIP interrupts of this machine are too slow: $(grep -o 'an interrupt takes .*' s.err)"
+		continue
+	fi
 	check "what short processes begin with as often as its time is, on $cpus (SEED=$SEED)" grep -q ': same$' s.out
 	# One that has just ended counts as asleep; asking takes a tenth of a millisecond of its thirty.
 	read -r due asleep < <(sed -n 's/.* \([0-9]*\) due, .* \([0-9]*\) asleep.*/\1 \2/p' s.err)

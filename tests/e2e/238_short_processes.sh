@@ -58,25 +58,33 @@ print("%.1f %.1f %.1f" % (100 * n.get("first", 0) / all if all else 0, 1e-7 * ev
                           100 * event["ended"]))
 END
 }
+# at_least US N: 75% of what N children of US are to have in their loops, of all that they had, in percent.  The clock samples no kernel,
+# in which they begin and end: on machines whose page faults are slow that is a third of a child of 300 us.
+at_least() {
+	python3 -c "print('%.1f' % (75 * min(1, $1 * 1e-6 * $2 / $(cat time.txt))))"
+}
 # Wide: a share of some 300 samples has a standard deviation of 3 points, and a busy machine adds to it.
 for how in '1200 500' '3000 200' '10000 60'; do
 	# shellcheck disable=SC2086
 	"$SKIDPROF" record --pmu clock -o h.data ./halves $how >time.txt 2>h.err
 	read -r first all missed < <(share h.data "$(cat time.txt)")
-	echo "# children of ${how% *} us: $first% of it in the first half, $all% of their time sampled, $missed% known to be missed"
+	# shellcheck disable=SC2086
+	least=$(at_least $how)
+	echo "# children of ${how% *} us: $first% of it in the first half, $all% of their time sampled, $missed% known to be missed; at least $least%"
 	check "children of ${how% *} us: their halves are alike" python3 -c "exit(not 35 < $first < 65)"
-	check "children of ${how% *} us: most of their time is sampled" python3 -c "exit(not 65 < $all < 115)"
-	check "children of ${how% *} us: what is missed is known" python3 -c "exit(not 75 < $all + $missed < 120)"
+	check "children of ${how% *} us: most of their time is sampled" python3 -c "exit(not $least - 10 < $all < 115)"
+	check "children of ${how% *} us: what is missed is known" python3 -c "exit(not $least < $all + $missed < 120)"
 	"$SKIDPROF" report -i h.data >out 2>/dev/null
 	check "children of ${how% *} us: no function is fixed where that is over 2%" sh -c '! grep -q "^# short processes" out || ! grep -E "^ *[0-9.]+%.* fixed " out'
 done
 cp h.data long.data
 "$SKIDPROF" record --pmu clock -o h.data ./halves 300 800 >time.txt 2>h.err
 read -r _ all missed < <(share h.data "$(cat time.txt)")
-echo "# children of 300 us: $all% of their time sampled, $missed% known to be missed"
+least=$(at_least 300 800)
+echo "# children of 300 us: $all% of their time sampled, $missed% known to be missed; at least $least%"
 "$SKIDPROF" report -i h.data >out 2>/dev/null
 # How much depends on how long this machine lets a child live; that it is much, and is what the samples lack, does not.
-check 'children of 300 us: what is missed is known' python3 -c "exit(not (5 < $missed and 75 < $all + $missed < 120))"
+check 'children of 300 us: what is missed is known' python3 -c "exit(not (5 < $missed and $least < $all + $missed < 120))"
 check 'children of 300 us: the recorder says that much is in no sample' grep -qE '^skidprof: warning: [0-9]+% of the CPU time is in no sample' h.err
 check 'children of 300 us: reports say that much is in no sample' grep -Eq "^# short processes or threads: (${missed%.*}|$((${missed%.*} + 1)))% of their CPU time" out
 check 'and no function of them is fixed' sh -c '! grep -E "^ *[0-9.]+%.* fixed " out'
