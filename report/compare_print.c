@@ -49,7 +49,8 @@ static const struct column columns[] = {
 	{ "ipc_raw", "IPC-RAW", ID_IPC_RAW, COLUMN_RATIO, COLUMN_WIDE, HAVE_CYC },
 	{ "ipc_fixed", "IPC", ID_IPC_FIXED, COLUMN_RATIO, COLUMN_WIDE, HAVE_CYC },
 	{ "status", "STATUS", ID_STATUS, COLUMN_TEXT, COLUMN_STATUS },
-	{ "", "NAME", ID_FULL, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },	{ "full_name", "", ID_FULL, COLUMN_TEXT, COLUMN_NO_TEXT },
+	{ "", "NAME", ID_FULL, COLUMN_TEXT, COLUMN_NO_DATA | COLUMN_SQUEEZE },
+	{ "full_name", "", ID_FULL, COLUMN_TEXT, COLUMN_NO_TEXT },
 };
 
 static struct cell num(double x)
