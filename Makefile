@@ -199,7 +199,7 @@ stress: all
 
 check-san:
 	$Q$(MAKE) --no-print-directory SAN=address,undefined all samples
-	$Qtests/run.sh build-san unit cases
+	$QSAN=address,undefined tests/run.sh build-san unit cases
 
 # Programs that the cases and scripts of tests/ look through.
 $B/cases/%: $B/tests/cases/%.o $B/libskidprof.a
