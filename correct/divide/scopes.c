@@ -295,7 +295,7 @@ static uint32_t claim(struct finder *f, uint32_t thread, size_t begin, size_t en
 }
 
 /*
- * The program went from one scope to the other at some moment of the run. Most likely all of it ran where shared code is the
+ * The program went from one scope to the other at some moment of the run.  Most likely all of it ran where shared code is the
  * larger part of what runs: a long run of such samples is rare where it is small.  Returns how many there were.
  */
 static uint32_t settle_borders(struct finder *f, const struct claims *c)

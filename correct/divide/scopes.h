@@ -5,7 +5,7 @@
 /*
  * Scopes: the units that are solved.  A region whose samples show that the program stays in one of its inner loops for many
  * samples is several scopes, one a loop with all it calls: the exact totals between samples then belong to that loop alone,
- * and code shared by two loops is counted in each apart. A region whose loops alternate between samples is one scope.
+ * and code shared by two loops is counted in each apart.  A region whose loops alternate between samples is one scope.
  */
 #include "correct/flow/region.h"
 

@@ -58,7 +58,7 @@ int evidence_equations(struct evidence *ev, size_t scope, const struct space *sp
 void evidence_end(struct evidence *ev);
 
 /*
- * eq. 19: where only time was sampled, spread the draws of a scope by what the paces of its moments may differ by. The mean stays.
+ * eq. 19: where only time was sampled, spread the draws of a scope by what the paces of its moments may differ by.  The mean stays.
  */
 void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out);
 

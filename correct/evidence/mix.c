@@ -355,7 +355,7 @@ static void sample(void *state, const struct sample_seen *s)
 }
 
 /*
- * Share of inside intervals spent in code outside that no sample fell in. Where the next sample is inside or outside without
+ * Share of inside intervals spent in code outside that no sample fell in.  Where the next sample is inside or outside without
  * regard to where this one was (mixing 1), the region is left and entered again many times between two samples, and its
  * intervals hold as much foreign code as there is; where samples stay inside for long (mixing near 0) they hold next to none.
  */

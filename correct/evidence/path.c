@@ -471,13 +471,14 @@ static bool is_before_newest(const struct recording *rec, const struct pd_record
 static void sample(void *state, const struct sample_seen *seen)
 {
 	struct path *s = state;
-	struct pd_record before = *seen->record;
+	struct pd_record before;
 	struct sample_seen of = *seen;
 
-	of.record = &before;
-	if (is_before_newest(s->in.rec, &before)) {
+	if (is_before_newest(s->in.rec, seen->record)) {
+		before = *seen->record;
 		before.sample.branches++;
 		before.sample.n_branches--;
+		of.record = &before;
 	}
 	add_sample(s, &of);
 }

@@ -98,7 +98,7 @@ static void count_branches(const struct path *s, const struct scope_stacks *r, s
 }
 
 /*
- * eq. 12, w[E]: a stack whose newest branch took edge e counts w[e] times. Given its newest edge a stack is a fair sample of
+ * eq. 12, w[E]: a stack whose newest branch took edge e counts w[e] times.  Given its newest edge a stack is a fair sample of
  * the paths that lead there; only how often an edge is the newest depends on time.  So the true frequencies pi are those that
  * going back along the stacks leaves as they are, pi = pi K, and w is pi over what was seen.  The iteration begins with what
  * was seen and goes back past the reach of the skid, no further: loops that hardly ever led to one another keep the share that

@@ -4,7 +4,7 @@
 
 /*
  * Cholesky factors of dense matrices, row-major, of some hundred to a few thousand rows: what a region with many free flows spends
- * its time on. GSL's own BLAS walks such matrices column by column.
+ * its time on.  GSL's own BLAS walks such matrices column by column.
  */
 #include <stddef.h>
 

@@ -12,7 +12,7 @@
 
 /*
  * The sum of squares of k predictions' misses, each in units of its own noise.  miss[k] is what the equations miss by when none of
- * them is used, cov[k][k] its covariance, their own noise included; cov is destroyed. NAN where cov is not positive definite.
+ * them is used, cov[k][k] its covariance, their own noise included; cov is destroyed.  NAN where cov is not positive definite.
  */
 double crossval_squares(double *cov, const double *miss, size_t k);
 

@@ -34,7 +34,7 @@ struct place_sum {
 	uint64_t vaddr;
 	double insn, cyc;     /* events: samples x period */
 	double n_insn, n_cyc; /* samples */
-	double still_cyc;     /* of cyc, in which no branch was taken (branches.h) */
+	double still_cyc; /* of cyc, in which no branch was taken (branches.h); 0 where instructions were counted */
 };
 
 /* What the branches on record are, as the event's branch_sample_type asked for them. */

@@ -71,7 +71,9 @@ static void add_place(struct collect *c, const struct recording *r, const struct
 	} else if (rec->event == r->cyc_event) {
 		sum->cyc += weight;
 		sum->n_cyc++;
-		sum->still_cyc += branch_sums_is_still(&c->branches, rec) ? weight : 0;
+		/* Nobody asks where instructions were counted: then there may be millions of samples. */
+		if (r->relative && branch_sums_is_still(&c->branches, rec))
+			sum->still_cyc += weight;
 	}
 }
 

@@ -54,7 +54,7 @@ double skid_dist_hidden(const struct skid_dist *d, double gap_cyc);
 
 /*
  * The default for a CPU, by the text of perf.data's cpudesc (NULL or "" if unknown).  *basis, out: what it rests on, for the
- * report's first line. True when the S was measured on this kind of core; false when another core's had to do.
+ * report's first line.  True when the S was measured on this kind of core; false when another core's had to do.
  */
 bool skid_dist_default(const char *cpudesc, struct skid_dist *d, const char **basis);
 
