@@ -4,8 +4,84 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "correct/flow/peel_impl.h"
+#include "correct/flow/scc.h"
 #include "profiler/base/mem.h"
+
+#define NONE UINT32_MAX
+#define GONE UINT32_MAX /* component of a block that is not in the region any more */
+
+struct list {
+	uint32_t *v;
+	size_t n, cap;
+};
+
+/* Lists of edges by a block: item[first[b] .. first[b + 1]). */
+struct by_block {
+	uint32_t *first, *item;
+};
+
+struct peel {
+	struct shape *s;
+	const struct flow_graph *g;
+	uint32_t n, m;         /* blocks and edges, numbered among themselves */
+	const uint32_t *block; /* [n] of the graph */
+	uint32_t *edge;        /* [m] of the graph: those in the region, then SKIP edges that may come in */
+	uint32_t *from, *to;   /* [m] */
+	uint32_t *call; /* [m] the block of the call that it belongs to; NONE: none, or not in the region */
+	uint8_t *on;    /* [m] */
+	struct by_block in, out,
+	        calls;             /* edges by where they lead to, by where they come from, and by call */
+	uint32_t *comp;            /* [n] the root of its component: one of its blocks */
+	uint32_t *local;           /* [n] in part_graph() */
+	uint8_t *hit;              /* [n] a root whose component lost an edge in this round */
+	uint8_t *header, *touched; /* [n] */
+	struct list calls_touched; /* that lost an edge since they were looked at */
+	struct list parts;         /* blocks of the components that are looked at */
+	size_t n_away;             /* edges by which callees may be left for good */
+	bool away;                 /* there were some in the last round */
+};
+
+static const struct flow_edge *graph_edge(const struct peel *p, uint32_t e)
+{
+	return &p->g->edges[p->edge[e]];
+}
+
+static bool is_skip(const struct peel *p, uint32_t e)
+{
+	return graph_edge(p, e)->kind == FLOW_SKIP;
+}
+
+static bool is_of_call(const struct peel *p, uint32_t e)
+{
+	return graph_edge(p, e)->kind == FLOW_CALL || graph_edge(p, e)->kind == FLOW_RET;
+}
+
+/* Does an edge lie within a component? */
+static bool is_inside(const struct peel *p, uint32_t e)
+{
+	return p->on[e] && p->comp[p->from[e]] != GONE && p->comp[p->from[e]] == p->comp[p->to[e]];
+}
+
+/* A call that is to be looked at in the next round; NONE is none. */
+static void touch(struct peel *p, uint32_t call)
+{
+	if (call == NONE || p->touched[call])
+		return;
+	p->touched[call] = 1;
+	vec_add(&p->calls_touched, call);
+}
+
+/* An edge goes for good, and its call will be looked at. */
+static void take_away(struct peel *p, uint32_t e)
+{
+	p->on[e] = 0;
+	p->s->room->edge_in[p->edge[e]] = 0;
+	p->n_away -= graph_edge(p, e)->away;
+	if (is_of_call(p, e))
+		touch(p, p->call[e]);
+}
+
+/* ---- calls ---- */
 
 /* Edges over calls that lost a callee come in; *crossed: from one component to another, which may make them one. */
 static void choose_skips(struct peel *p, const struct list *calls, bool *crossed)
@@ -41,8 +117,8 @@ static void match_call(struct peel *p, uint32_t call, bool away)
 		return;
 	for (uint32_t k = 0; k < n; k++)
 		if (p->on[item[k]] && is_of_call(p, item[k])) {
-			peel_take_away(p, item[k]);
-			vec_add(&p->gone, item[k]);
+			take_away(p, item[k]);
+			p->hit[p->comp[p->from[item[k]]]] = 1;
 		}
 }
 
@@ -57,19 +133,131 @@ static void match_calls(struct peel *p, const struct list *calls)
 		match_call(p, calls->v[i], away);
 }
 
-/* All that is left may be in other components than before. */
-static void take_all_apart(struct peel *p)
+/* ---- components ---- */
+
+/* Components that lost an edge are taken apart; all that is left, where they may be other ones than before. */
+static void list_parts(struct peel *p, bool all)
 {
 	uint32_t some = NONE;
 
+	p->parts.n = 0;
 	for (uint32_t b = 0; b < p->n; b++) {
-		if (p->comp[b] == GONE)
+		if (p->comp[b] == GONE || !(all || p->hit[p->comp[b]]))
 			continue;
 		some = some == NONE ? b : some;
-		p->comp[b] = some;
-		p->in_parts[b] = 1;
+		p->comp[b] = all ? some : p->comp[b];
 		vec_add(&p->parts, b);
 	}
+	memset(p->hit, 0, p->n);
+}
+
+static bool has_loop(const struct peel *p, uint32_t b)
+{
+	for (uint32_t k = p->out.first[b]; k < p->out.first[b + 1]; k++)
+		if (p->on[p->out.item[k]] && p->to[p->out.item[k]] == b)
+			return true;
+	return false;
+}
+
+/* A component that is kept: it holds a header, or is one of a recursion's circulations. */
+static bool is_wanted(const struct peel *p, const uint32_t *blocks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p->header[blocks[i]])
+			return true;
+	return p->s->recursive && (n > 1 || (n && has_loop(p, blocks[0])));
+}
+
+/* The edges among the blocks of parts, numbered among themselves by p->local. */
+static void part_graph(struct peel *p, struct scc_graph *graph, uint32_t **off, uint32_t **to)
+{
+	uint32_t at = 0;
+	size_t n_edges = 0;
+
+	for (uint32_t i = 0; i < p->parts.n; i++) {
+		p->local[p->parts.v[i]] = i;
+		n_edges += p->out.first[p->parts.v[i] + 1] - p->out.first[p->parts.v[i]];
+	}
+	*off = mem_calloc(p->parts.n + 1, sizeof(**off));
+	*to = mem_calloc(n_edges + 1, sizeof(**to));
+	for (size_t i = 0; i < p->parts.n; i++) {
+		uint32_t b = p->parts.v[i];
+
+		(*off)[i] = at;
+		for (uint32_t k = p->out.first[b]; k < p->out.first[b + 1]; k++)
+			if (is_inside(p, p->out.item[k]))
+				(*to)[at++] = p->local[p->to[p->out.item[k]]];
+	}
+	(*off)[p->parts.n] = at;
+	*graph = (struct scc_graph){ .n = (uint32_t)p->parts.n, .off = *off, .to = *to };
+}
+
+/* parts.v in the order of their components; first[n_comps + 1] where each begins. */
+static void sort_parts(struct peel *p, const uint32_t *comp, uint32_t n_comps, uint32_t **first)
+{
+	uint32_t *sorted = mem_malloc((p->parts.n + 1) * sizeof(*sorted));
+
+	*first = mem_calloc((size_t)n_comps + 2, sizeof(**first));
+	for (size_t i = 0; i < p->parts.n; i++)
+		(*first)[comp[i] + 2]++;
+	for (uint32_t c = 0; c < n_comps; c++)
+		(*first)[c + 2] += (*first)[c + 1];
+	for (size_t i = 0; i < p->parts.n; i++)
+		sorted[(*first)[comp[i] + 1]++] = p->parts.v[i];
+	memcpy(p->parts.v, sorted, p->parts.n * sizeof(*sorted));
+	free(sorted);
+}
+
+/* Each component stands for itself from now on, or goes. */
+static void settle_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
+{
+	for (uint32_t c = 0; c < n_comps; c++) {
+		const uint32_t *blocks = p->parts.v + first[c];
+		uint32_t n = first[c + 1] - first[c];
+		bool wanted = is_wanted(p, blocks, n);
+
+		for (uint32_t i = 0; i < n; i++) {
+			p->comp[blocks[i]] = wanted ? blocks[0] : GONE;
+			if (!wanted)
+				p->s->room->block_in[p->block[blocks[i]]] = 0;
+		}
+	}
+}
+
+/* Edges that do not lie within a component any more go; a SKIP edge is chosen anew in each round. */
+static void drop_outside(struct peel *p, const struct by_block *of, uint32_t b)
+{
+	for (uint32_t k = of->first[b]; k < of->first[b + 1]; k++) {
+		uint32_t e = of->item[k];
+
+		if (!p->on[e])
+			continue;
+		if (is_skip(p, e))
+			p->s->room->edge_in[p->edge[e]] = is_inside(p, e);
+		else if (!is_inside(p, e))
+			take_away(p, e);
+	}
+}
+
+/* What the parts are made of, by the edges that they have left. */
+static void settle(struct peel *p)
+{
+	struct scc_graph graph;
+	uint32_t *off = NULL, *to = NULL, *comp = mem_calloc(p->parts.n + 1, sizeof(*comp)), *first = NULL,
+	         n_comps;
+
+	part_graph(p, &graph, &off, &to);
+	scc_find(&graph, comp, &n_comps);
+	sort_parts(p, comp, n_comps, &first);
+	settle_comps(p, first, n_comps);
+	for (size_t i = 0; i < p->parts.n; i++) {
+		drop_outside(p, &p->in, p->parts.v[i]);
+		drop_outside(p, &p->out, p->parts.v[i]);
+	}
+	free(off);
+	free(to);
+	free(comp);
+	free(first);
 }
 
 /* whole: all of the region is looked at, as at first. */
@@ -80,16 +268,11 @@ static void peel_once(struct peel *p, bool whole)
 	p->calls_touched = (struct list){ 0 };
 	for (size_t i = 0; i < calls.n; i++)
 		p->touched[calls.v[i]] = 0;
-	p->parts.n = 0;
 	choose_skips(p, &calls, &whole);
 	match_calls(p, &calls);
-	if (whole)
-		take_all_apart(p);
-	else
-		peel_cut(p);
-	p->gone.n = 0;
+	list_parts(p, whole);
 	if (p->parts.n)
-		peel_settle(p);
+		settle(p);
 	free(calls.v);
 }
 
@@ -141,18 +324,14 @@ static void peel_init(struct peel *p, struct shape *s)
 
 	*p = (struct peel){ .s = s, .g = s->view->g, .n = (uint32_t)n, .block = s->blocks.v };
 	p->edge = mem_malloc((4 * most + 1) * sizeof(uint32_t));
-	p->comp = mem_calloc(5 * n + 1, sizeof(uint32_t));
+	p->comp = mem_calloc(2 * n + 1, sizeof(uint32_t));
 	p->on = mem_malloc(most + 1);
-	p->mark = mem_calloc(4 * n + 1, 1);
+	p->hit = mem_calloc(3 * n + 1, 1);
 	p->from = p->edge + most;
 	p->to = p->from + most;
 	p->call = p->to + most;
-	p->size = p->comp + n;
-	p->local = p->size + n;
-	p->parent[TO_BLOCK] = p->local + n;
-	p->parent[TO_ROOT] = p->parent[TO_BLOCK] + n;
-	p->in_parts = p->mark + n;
-	p->header = p->in_parts + n;
+	p->local = p->comp + n;
+	p->header = p->hit + n;
 	p->touched = p->header + n;
 	for (uint32_t i = 0; i < n; i++)
 		s->room->local[p->block[i]] = i;
@@ -161,8 +340,8 @@ static void peel_init(struct peel *p, struct shape *s)
 		if (s->room->block_in[s->headers.v[i]])
 			p->header[s->room->local[s->headers.v[i]]] = 1;
 	p->away = p->n_away > 0;
-	list_by(p, p->to, &p->ends[TO_BLOCK]);
-	list_by(p, p->from, &p->ends[TO_ROOT]);
+	list_by(p, p->to, &p->in);
+	list_by(p, p->from, &p->out);
 	list_by(p, p->call, &p->calls);
 }
 
@@ -170,7 +349,7 @@ static void peel_init(struct peel *p, struct shape *s)
 static void touch_all(struct peel *p)
 {
 	for (uint32_t e = 0; e < p->m; e++)
-		peel_touch(p, p->call[e]);
+		touch(p, p->call[e]);
 }
 
 static void peel_fini(struct peel *p)
@@ -178,19 +357,15 @@ static void peel_fini(struct peel *p)
 	free(p->edge);
 	free(p->comp);
 	free(p->on);
-	free(p->mark);
-	for (int end = 0; end < N_TREES; end++) {
-		free(p->ends[end].first);
-		free(p->ends[end].item);
-	}
+	free(p->hit);
+	free(p->in.first);
+	free(p->in.item);
+	free(p->out.first);
+	free(p->out.item);
 	free(p->calls.first);
 	free(p->calls.item);
 	free(p->calls_touched.v);
-	free(p->gone.v);
 	free(p->parts.v);
-	free(p->cut.v);
-	free(p->queue.v);
-	free(p->roots.v);
 }
 
 void peel(struct shape *s)
@@ -199,7 +374,8 @@ void peel(struct shape *s)
 
 	peel_init(&p, s);
 	touch_all(&p);
-	for (bool first = true; first || peel_goes_on(&p); first = false)
+	/* As long as there is anything that may take more away. */
+	for (bool first = true; first || p.calls_touched.n || (p.away && !p.n_away); first = false)
 		peel_once(&p, first);
 	peel_fini(&p);
 }

@@ -6,12 +6,7 @@
  * The rounds in which a region loses what cannot circulate.  A call that lost
  * its last way in or back loses the other, what is not strongly connected any
  * more goes, and with it ways of other calls: a long row of calls is peeled
- * one a round.  A round costs what goes in it, but for the first.
- *
- * For that each strongly connected component has two trees: of ways from its
- * root to each block, and from each block to its root.  Where an edge goes
- * that is in neither, the component stays as it is; else the blocks behind it
- * are hung up elsewhere, or found not to belong to it any more.
+ * one a round.  A round costs the components that lost an edge in it.
  */
 #include "correct/flow/shape.h"
 
