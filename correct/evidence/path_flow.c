@@ -227,7 +227,10 @@ static void tally_half(const struct path *s, const struct scope_stacks *r, size_
 	free(weight);
 }
 
-/* Positive when it says something. */
+/*
+ * Positive when it says something.  Each burst is a mean of many laps: a few are known as well as Student's t says, whose
+ * variance is finite from four of them on.
+ */
 static int estimate(const struct path *s, const struct scope_stacks *r, const struct plan *plan,
                     const struct scope *of, struct path_estimate *out)
 {
@@ -236,14 +239,17 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	struct path_tally mean = { .edge = mem_calloc(2 * n_edges + 1, sizeof(double)) },
 	                  half = { .edge = mean.edge + n_edges };
 	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
-	double scale;
+	const double n = (double)r->stacks.n;
+	double scale, spread = 1;
 	int err = 0;
 
-	if (r->stacks.n < model->few)
+	if (n < (plan->of == OF_BURSTS ? 4 : model->few))
 		goto out;
 	weigh(s, r, n_edges, plan->how, weight);
-	if (plan->of == OF_BURSTS)
+	if (plan->of == OF_BURSTS) {
 		taper(r, weight);
+		spread = (n - 1) / (n - 3);
+	}
 	for (size_t i = 0; i < r->stacks.n; i++)
 		path_add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
 	/* Samples of no weight, as of an event without a period in a damaged file. */
@@ -260,7 +266,7 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	for (size_t k = 0; k < d; k++)
 		out->mean[k] = mean.edge[space->free_edge[k]] * scale;
 	for (size_t k = 0; k < d * d; k++)
-		out->cov[k] *= scale * scale;
+		out->cov[k] *= scale * scale * spread;
 	err = 1;
 out:
 	free(mean.edge);

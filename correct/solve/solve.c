@@ -319,12 +319,14 @@ static void judge_time(const struct work *w, struct solution *sol)
 }
 
 /* Stacks that are there, and of which nothing is left: they were believed less and less, for they contradict the totals. */
-static void judge_stacks(const struct work *w, struct solution *sol)
+static void judge_stacks(const struct work *w, const struct problem *p, struct solution *sol)
 {
 	if (!w->sums.paths || sol->verdict != VERDICT_OK || (sol->evidence & PROFILE_BY_PATH) ||
 	    sol->n_rank >= sol->n_free)
 		return;
 	solution_doubt(sol, REASON_OF(unheard_stacks), sol->n_free - sol->n_rank, sol->n_free);
+	/* Where nothing was counted either, all that is left is a guess. */
+	sol->contradicted |= p->relative;
 }
 
 /* Where nothing was counted, code that threads begin with is told by bursts of it, or not at all. */
@@ -453,7 +455,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		solve_doubt_stacks(w->scope_problems[s], sol);
 		judge_shown(w, sol);
 		solve_doubt_totals(&w->equations[s], w->scope_problems[s]->total_insn, sol);
-		judge_stacks(w, sol);
+		judge_stacks(w, w->scope_problems[s], sol);
 		judge_stages(w, w->scope_problems[s], sol);
 		judge_lent(w, w->scope_problems[s], sol);
 		judge_young(w->scope_problems[s], sol);

@@ -1524,7 +1524,7 @@ static void the_newest_piece_of_a_record_is_not_followed(void **state)
 	assert_float_equal(f[C_TO_A], 2000, 35);
 }
 
-/* Stacks of less than two branches have no piece; and ten stacks are the fewest that say something. */
+/* Stacks of less than two branches have no piece; and ten records are the fewest that say something. */
 static void too_few_stacks_say_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -1541,6 +1541,46 @@ static void too_few_stacks_say_nothing(void **state)
 	evidence_finish(b->ev);
 	assert_int_equal(evidence_equations(b->ev, 0, b->space, &eqs), 0);
 	/* Only the total of eq. 3. */
+	assert_int_equal(eqs.n, 1);
+	equations_fini(&eqs);
+}
+
+/* Laps by B and past it, which bursts show in turns; the noise of the laps by B. */
+static double noise_of_bursts(struct bench *b, int n)
+{
+	const struct pd_branch laps[] = { past, back, past, back, past, back },
+	                       by[] = { back, back, back, back, back, back };
+	double f[4], sd[4];
+
+	for (int i = 0; i < n; i++)
+		show(b, BURST, i % 2 ? laps : by, 6);
+	solve_with_sd(b, f, sd);
+	assert_true(f[A_TO_B] > 0 && f[A_TO_C] > 0);
+	return sd[A_TO_C] / f[A_TO_C];
+}
+
+/* Their noise goes down as the root of their number, and that of Student's t with them: from (5 / 3) to (39 / 37). */
+static void a_few_bursts_say_what_they_show(void **state)
+{
+	const double few = noise_of_bursts(*state, 6);
+	double many;
+
+	teardown(state);
+	setup(state);
+	many = noise_of_bursts(*state, 40);
+	assert_float_equal(few / many, sqrt(40. / 6 * (5. / 3) / (39. / 37)), 0.35);
+}
+
+static void three_bursts_say_nothing(void **state)
+{
+	const struct pd_branch by[] = { back, back, back, back, back, back };
+	struct bench *b = *state;
+	struct equations eqs = { 0 };
+
+	for (int i = 0; i < 3; i++)
+		show(b, BURST, by, 6);
+	evidence_finish(b->ev);
+	assert_int_equal(evidence_equations(b->ev, 0, b->space, &eqs), 0);
 	assert_int_equal(eqs.n, 1);
 	equations_fini(&eqs);
 }
@@ -1614,6 +1654,8 @@ int main(void)
 		TEST(a_stack_shorter_than_the_window_stands_for_all_of_it),
 		TEST(few_cycles_are_none),
 		TEST(too_few_stacks_say_nothing),
+		TEST(a_few_bursts_say_what_they_show),
+		TEST(three_bursts_say_nothing),
 		TEST(samples_of_both_events_are_used),
 	};
 
