@@ -7,7 +7,7 @@
 
 /* The one table of kinds of evidence. */
 static const struct evidence_ops *const kinds[] = { &evidence_mix, &evidence_trips, &evidence_path,
-	                                            &evidence_calls };
+	                                            &evidence_calls, &evidence_border };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 struct evidence {

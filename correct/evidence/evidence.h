@@ -45,6 +45,7 @@ struct evidence_ops {
 
 extern const struct evidence_ops evidence_mix;   /* eq. 6 */
 extern const struct evidence_ops evidence_trips; /* eq. 8 */
+extern const struct evidence_ops evidence_border; /* eq. 15 */
 extern const struct evidence_ops evidence_path;  /* eq. 9 */
 extern const struct evidence_ops evidence_calls; /* eq. 1 */
 

@@ -91,6 +91,7 @@ struct full {
 	const struct space *space;
 	struct equations eqs; /* the caller's, and their weights stay that */
 	size_t n_exact;       /* of these the first: totals, ratios, trip counts */
+	bool stacks;          /* the others are of stacks, and not of borders */
 	struct posterior *post;
 	double *t, *hessian;
 	bool short_of_mode; /* the last search for the mode ended before it was reached */
@@ -107,8 +108,9 @@ static void full_fini(struct full *fu)
 /* The caller's equations: exact ones, then those of stacks. */
 static void take_equations(struct full *fu, const struct equations *eqs)
 {
-	while (fu->n_exact < eqs->n && !(eqs->v[fu->n_exact].kind & PROFILE_BY_PATH))
+	while (fu->n_exact < eqs->n && !(eqs->v[fu->n_exact].kind & (PROFILE_BY_PATH | PROFILE_BY_BORDER)))
 		fu->n_exact++;
+	fu->stacks = fu->n_exact < eqs->n && eqs->v[fu->n_exact].kind & PROFILE_BY_PATH;
 	fu->eqs = *eqs;
 	fu->eqs.v = mem_malloc((eqs->n + 1) * sizeof(*eqs->v));
 	memcpy(fu->eqs.v, eqs->v, eqs->n * sizeof(*eqs->v));
@@ -272,7 +274,7 @@ static double crossval_factor(struct full *fu)
 	double squares;
 
 	/* Beside branch stacks stack_spread() tells. */
-	if (fu->eqs.n > fu->n_exact || settled(fu->post, fu->t) >= fu->space->n_free)
+	if (fu->stacks || settled(fu->post, fu->t) >= fu->space->n_free)
 		return 1;
 	if (fu->n_exact < 2)
 		return sqrt(model->missed);
@@ -325,7 +327,6 @@ int method_full(const struct problem *p, const struct space *space, const double
                 const struct equations *eqs, unsigned long seed, struct solution *out)
 {
 	struct full fu;
-	bool stacks;
 	double spread;
 	int err;
 
@@ -342,8 +343,7 @@ int method_full(const struct problem *p, const struct space *space, const double
 	err = evidence_of(fu.post, &fu.eqs, fu.hessian, &out->evidence);
 	if (err == 0)
 		err = draw(&fu, seed, out);
-	stacks = fu.eqs.n > fu.n_exact;
-	if (err == 0 && stacks)
+	if (err == 0 && fu.stacks)
 		stretch(p, stack_spread(&fu), out);
 	else if (err == 0 && spread > 1)
 		stretch(p, spread, out);

@@ -31,7 +31,7 @@ static void keep_equations(struct work *w, size_t scope, const struct equations 
 		const struct equation *eq = &eqs->v[i];
 		double fitted = 0;
 
-		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS))
+		if (eq->kind & (PROFILE_BY_PATH | PROFILE_BY_FLOW | PROFILE_BY_TRIPS | PROFILE_BY_BORDER))
 			continue;
 		for (size_t e = 0; e < w->scope_problems[scope]->n_edges; e++)
 			fitted += eq->w[e] * sol->edge_flow[e];
