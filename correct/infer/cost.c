@@ -26,7 +26,6 @@ struct cost {
 		double at, b, c, d; /* at + x (b + x (c + x d)), x from its point on */
 	} pieces[N_POINTS - 1];
 	double first_slope, last_slope;
-	double log_seen, shape; /* of the samples, and of their density by themselves */
 };
 
 double cost_least(double n_insn, double cyc_per_insn)
@@ -152,8 +151,6 @@ void cost_new(double n_samples, double n_insn, double least, struct cost **out)
 	free(p);
 	cost->first_slope = slope_at(cost, cost->y[0]);
 	cost->last_slope = slope_at(cost, cost->y[N_POINTS - 1]);
-	cost->log_seen = log(n_samples);
-	cost->shape = 1 / (1 / n_samples + model->skid_variance);
 	*out = cost;
 }
 
@@ -176,21 +173,6 @@ double cost_at(const struct cost *cost, double y)
 
 	return p->at + x * (p->b + x * (p->c + x * p->d)) +
 	       (y - in) * (y < in ? cost->first_slope : cost->last_slope);
-}
-
-double cost_even_at(const struct cost *cost, double y)
-{
-	double x = y - cost->log_seen;
-
-	return cost->shape * (exp(x) - x);
-}
-
-void cost_even_slope(const struct cost *cost, double y, double *slope, double *curve)
-{
-	double over = exp(y - cost->log_seen);
-
-	*slope = cost->shape * (over - 1);
-	*curve = cost->shape * over;
 }
 
 void cost_slope(const struct cost *cost, double y, double *slope, double *curve)

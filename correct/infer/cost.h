@@ -32,10 +32,6 @@ double cost_at(const struct cost *cost, double y);
 /* First derivative in y, and what a Newton step takes for the second: never zero, nor negative. */
 void cost_slope(const struct cost *cost, double y, double *slope, double *curve);
 
-/* The same if its instructions cost what the scope's do in the mean, but for the scatter of skid: convex in the executions. */
-double cost_even_at(const struct cost *cost, double y);
-void cost_even_slope(const struct cost *cost, double y, double *slope, double *curve);
-
 /* Variance of the log cost of blocks of so many instructions. */
 double cost_variance(double n_insn);
 /* The least cost of a class of so many instructions over the mean, cyc_per_insn being the scope's; 0 if that is not known. */

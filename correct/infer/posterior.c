@@ -239,8 +239,6 @@ double posterior_time(const struct posterior *post, size_t c, double n)
 {
 	double log_n = log(n);
 
-	if (post->even)
-		return cost_even_at(post->costs[post->cost_of[c]], log_n + post->log_unit[c]);
 	return cost_at(post->costs[post->cost_of[c]], log_n + post->log_unit[c]) + post->scale_weight * log_n;
 }
 
@@ -249,10 +247,6 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
 	const struct cost *cost = post->costs[post->cost_of[c]];
 	double y = log(n) + post->log_unit[c];
 
-	if (post->even) {
-		cost_even_slope(cost, y, slope, curve);
-		return;
-	}
 	cost_slope(cost, y, slope, curve);
 	*slope += post->scale_weight;
 }
@@ -391,8 +385,8 @@ void posterior_slopes(const struct posterior *post, const double *t, double *gra
 	free(rr);
 }
 
-/* Newton steps from t under the barriers [first, n).  True where they end short of the mode. */
-static bool descend(const struct posterior *post, size_t first, size_t n, double *t, double *hessian)
+/* Newton steps from t under the first n barriers.  True where they end short of the mode. */
+static bool descend(const struct posterior *post, size_t n, double *t, double *hessian)
 {
 	/*
 	 * A step factors d x d, so the largest spaces get few.  From an interior flow far from the totals forty lead to
@@ -407,7 +401,7 @@ static bool descend(const struct posterior *post, size_t first, size_t n, double
 	g = work + d * d;
 	trial = g + d;
 	posterior_normal(post, rr);
-	for (size_t i = first; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		double fell = INFINITY;
 
 		for (int step = 0; step < max_steps && fell >= at_mode; step++)
@@ -421,27 +415,7 @@ static bool descend(const struct posterior *post, size_t first, size_t n, double
 
 bool posterior_mode(const struct posterior *post, double *t, double *hessian)
 {
-	struct posterior even = *post;
-	size_t n = n_barriers(post), d = post->n_free;
-	double *other, *curves, barrier = barriers[n - 1];
-	bool far, other_far;
-
-	if (!(post->scale_weight > 0))
-		return descend(post, 0, n, t, hessian);
-	other = mem_malloc((d + d * d) * sizeof(*other));
-	curves = other + d;
-	memcpy(other, t, d * sizeof(*t));
-	even.even = true;
-	far = descend(post, 0, n, t, hessian);
-	descend(&even, 0, n, other, curves);
-	other_far = descend(post, n - 1, n, other, curves); /* the first barriers lead away from there */
-	if (objective(post, other, barrier) < objective(post, t, barrier) - near_mode) {
-		memcpy(t, other, d * sizeof(*t));
-		memcpy(hessian, curves, d * d * sizeof(*hessian));
-		far = other_far;
-	}
-	free(other);
-	return far;
+	return descend(post, n_barriers(post), t, hessian);
 }
 
 bool posterior_nearest(const struct posterior *post, double *t, double *hessian)
@@ -449,5 +423,5 @@ bool posterior_nearest(const struct posterior *post, double *t, double *hessian)
 	struct posterior timeless = *post;
 
 	timeless.n_classes = 0;
-	return descend(&timeless, 0, BARRIERS_ALL, t, hessian);
+	return descend(&timeless, BARRIERS_ALL, t, hessian);
 }

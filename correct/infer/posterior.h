@@ -38,7 +38,6 @@ struct posterior {
 	struct cost **costs; /* [n_costs], different ones */
 	size_t n_costs;
 	double scale_weight; /* w */
-	bool even;           /* time as if all cost the same, which has one mode */
 	uint32_t *class_of;  /* [B] */
 };
 
@@ -54,9 +53,7 @@ void posterior_time_slope(const struct posterior *post, size_t c, double n, doub
 
 /*
  * The mode by damped Newton steps inside f > 0 with a falling log barrier.
- * Time alone has many: code that is hardly seen can take what much time was
- * seen in.  Where equations leave directions to it, the higher of two is
- * taken, reached from t and from where all instructions would cost the same.
+ * Time alone has several: the one that is reached from t.
  *
  * t        in: a point with all flows positive; out: the mode.
  * hessian  out [d][d]: of -log p there, barrier included; positive definite.
