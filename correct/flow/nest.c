@@ -22,33 +22,6 @@ void nest_room_fini(struct nest_room *room)
 	*room = (struct nest_room){ 0 };
 }
 
-/* The nest's vertices: those listed, else all blocks of the view. */
-static void take_list(const struct nest_view *v, struct nest *n)
-{
-	size_t n_blocks = v->g->n_blocks;
-
-	n->block = v->blocks;
-	n->n = (uint32_t)v->n_listed;
-	if (v->blocks)
-		return;
-	n->listed = mem_malloc((n_blocks + 1) * sizeof(*n->listed));
-	n->n = 0;
-	for (uint32_t b = 0; b < n_blocks; b++)
-		if (v->block_in[b])
-			n->listed[n->n++] = b;
-	n->block = n->listed;
-}
-
-static void take_room(const struct nest_view *v, struct nest *n)
-{
-	n->room = v->room;
-	if (n->room)
-		return;
-	n->own_room = mem_calloc(1, sizeof(*n->own_room));
-	n->room = n->own_room;
-	nest_room_init(n->own_room, v->g->n_blocks);
-}
-
 /* Vertices are numbered, and their edges counted: room for these may be more than what leads downward among them. */
 static void allocate(const struct nest_view *v, struct nest *n)
 {
@@ -117,10 +90,8 @@ static void list_edges(const struct nest_view *v, struct nest *n)
 
 void nest_find(const struct nest_view *v, struct nest *out)
 {
-	struct nest n = { 0 };
+	struct nest n = { .block = v->blocks, .n = (uint32_t)v->n_listed, .room = v->room };
 
-	take_list(v, &n);
-	take_room(v, &n);
 	allocate(v, &n);
 	list_edges(v, &n);
 	scc_find(&(struct scc_graph){ .n = n.n, .off = n.off, .to = n.to }, n.comp, &n.n_comps);
@@ -139,12 +110,8 @@ void nest_drop_edges(struct nest *n)
 
 void nest_fini(struct nest *n)
 {
-	for (uint32_t i = 0; n->room && !n->own_room && i < n->n; i++)
+	for (uint32_t i = 0; i < n->n; i++)
 		n->room->vertex[n->block[i]] = 0;
-	if (n->own_room)
-		nest_room_fini(n->own_room);
-	free(n->own_room);
-	free(n->listed);
 	nest_drop_edges(n);
 	free(n->comp);
 	free(n->first);

@@ -25,11 +25,11 @@ struct nest_view { /* a part of the graph */
 	const uint8_t *closed;   /* [n_blocks] edges to these blocks are taken away */
 	/*
 	 * The blocks of the view in which loops are looked for, ascending; loops that lie in them in part are not found.
-	 * To outlive the nest.  NULL: all of the view.
+	 * To outlive the nest.
 	 */
 	const uint32_t *blocks;
 	size_t n_listed;
-	struct nest_room *room; /* NULL: the nest makes its own, which costs as much as the graph is large */
+	struct nest_room *room;
 };
 
 struct nest {
@@ -44,8 +44,6 @@ struct nest {
 	uint8_t *loop;      /* [n_comps] it can repeat */
 	uint8_t *recursive; /* [n_comps] it holds a CALL edge */
 	struct nest_room *room;
-	uint32_t *listed;           /* the nest's own list, NULL where it was given one */
-	struct nest_room *own_room; /* the same of its room */
 };
 
 void nest_room_init(struct nest_room *room, size_t n_blocks);

@@ -102,8 +102,6 @@ static struct flow_regions *find_iterating(const struct nest_view *view, const s
 	struct flow_regions *out = NULL;
 	bool empty;
 
-	/* Its own list, however short: without one it were all of the view. */
-	vec_room(&list, 1);
 	lead_to_heat(view, s, &list);
 	hot.blocks = list.v;
 	hot.n_listed = flow_effort_spent(s->effort) ? 0 : list.n;
@@ -296,12 +294,7 @@ static struct flow_regions *find_inside(const struct flow_graph *g, const struct
 		            .min_heat = min_share * r->weight,
 		            .apart = apart,
 		            .effort = effort };
-	struct nest_view view = { .g = g,
-		                  .block_in = block_in,
-		                  .edge_in = edge_in,
-		                  .closed = closed,
-		                  .blocks = r->blocks,
-		                  .n_listed = r->n_blocks };
+	struct nest_view view = { .g = g, .block_in = block_in, .edge_in = edge_in, .closed = closed };
 	struct flow_regions *out;
 
 	room_init(&room, g, NULL);

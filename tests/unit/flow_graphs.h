@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "correct/flow/build.h"
+#include "correct/flow/nest.h"
 #include "correct/flow/region.h"
 
 static inline int compare_hand_edges(const void *x, const void *y)
@@ -53,6 +54,26 @@ static inline struct flow_graph *graph_by_hand(uint32_t n_blocks, const uint32_t
 		g->funcs[f] = (struct flow_func){ .entry = entry[f], .vaddr = 16 * entry[f] };
 	flow_index_edges(g);
 	return g;
+}
+
+/* A view of all of a graph that lists its blocks, with room of its own. */
+static inline struct nest_view view_of_all(const struct flow_graph *g, const uint8_t *block_in,
+                                           const uint8_t *edge_in, const uint8_t *closed)
+{
+	uint32_t *blocks = calloc(g->n_blocks + 1, sizeof(*blocks));
+	struct nest_room *room = calloc(1, sizeof(*room));
+
+	for (uint32_t b = 0; b < g->n_blocks; b++)
+		blocks[b] = b;
+	nest_room_init(room, g->n_blocks);
+	return (struct nest_view){ g, block_in, edge_in, closed, blocks, g->n_blocks, room };
+}
+
+static inline void view_of_all_free(const struct nest_view *view)
+{
+	nest_room_fini(view->room);
+	free(view->room);
+	free((uint32_t *)view->blocks);
 }
 
 /* Regions when every block has weight 1. */

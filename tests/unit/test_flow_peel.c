@@ -165,7 +165,7 @@ static int check_one(const struct flow_graph *g, struct shape_room *room, bool r
 {
 	uint8_t block[BLOCKS + 1], edge[MOST_EDGES], closed[BLOCKS + 1] = { 0 };
 	double heat[BLOCKS] = { 0 };
-	struct nest_view view = { .g = g, .block_in = block, .edge_in = edge, .closed = closed };
+	struct nest_view view = view_of_all(g, block, edge, closed);
 	struct nest nest;
 	struct part p = { .g = g, .header = number_below(BLOCKS), .recursive = recursive };
 	struct shape shape = { .view = &view, .nest = &nest, .heat = heat, .room = room };
@@ -204,6 +204,7 @@ static int check_one(const struct flow_graph *g, struct shape_room *room, bool r
 	flow_region_fini(&r);
 	shape_fini(&shape);
 	nest_fini(&nest);
+	view_of_all_free(&view);
 	return n_rounds;
 }
 

@@ -28,7 +28,7 @@ static void loops_share_what_they_call_and_nothing_behind_them(void **state)
 	const double heat[9] = { 1, 2, 4, 8, 16, 32, 64, 128, 256 };
 	uint8_t all[9 + COUNT(e)], none[9] = { 0 };
 	struct flow_graph *g = graph_by_hand(9, entry, 3, e, COUNT(e));
-	struct nest_view view = { .g = g, .block_in = all, .edge_in = all, .closed = none };
+	struct nest_view view = view_of_all(g, all, all, none);
 	struct nest n;
 
 	(void)state;
@@ -37,6 +37,7 @@ static void loops_share_what_they_call_and_nothing_behind_them(void **state)
 	assert_true(heat_reached(&view, &n, heat, 1) == 2 + 4 + 32 + 64 + 128 + 256);
 	assert_true(heat_reached(&view, &n, heat, 3) == 8 + 32 + 64);
 	nest_fini(&n);
+	view_of_all_free(&view);
 	flow_free(g);
 }
 
@@ -48,7 +49,7 @@ static void a_recursion_reaches_what_is_behind_its_call(void **state)
 	const double heat[4] = { 0, 1, 2, 4 };
 	uint8_t all[4 + COUNT(e)], none[4] = { 0 };
 	struct flow_graph *g = graph_by_hand(4, entry, 1, e, COUNT(e));
-	struct nest_view view = { .g = g, .block_in = all, .edge_in = all, .closed = none };
+	struct nest_view view = view_of_all(g, all, all, none);
 	struct nest n;
 
 	(void)state;
@@ -56,6 +57,7 @@ static void a_recursion_reaches_what_is_behind_its_call(void **state)
 	nest_find(&view, &n);
 	assert_true(heat_reached(&view, &n, heat, 0) == 1 + 2 + 4);
 	nest_fini(&n);
+	view_of_all_free(&view);
 	flow_free(g);
 }
 
@@ -67,7 +69,8 @@ static void more_heat_than_a_line_holds_is_reached(void **state)
 	static struct flow_edge e[2 * N + 1];
 	static double heat[N + 1];
 	static uint8_t all[3 * N + 3], none[N + 1];
-	struct nest_view view = { .block_in = all, .edge_in = all, .closed = none };
+	struct flow_graph *g;
+	struct nest_view view;
 	struct nest n;
 
 	(void)state;
@@ -79,11 +82,13 @@ static void more_heat_than_a_line_holds_is_reached(void **state)
 		heat[i + 1] = i % 2;
 	}
 	e[2 * N] = (struct flow_edge)SKIP(0, 0);
-	view.g = graph_by_hand(N + 1, entry, N + 1, e, COUNT(e));
+	g = graph_by_hand(N + 1, entry, N + 1, e, COUNT(e));
+	view = view_of_all(g, all, all, none);
 	nest_find(&view, &n);
 	assert_true(heat_reached(&view, &n, heat, 0) == N / 2);
 	nest_fini(&n);
-	flow_free((struct flow_graph *)view.g);
+	view_of_all_free(&view);
+	flow_free(g);
 }
 
 int main(void)
