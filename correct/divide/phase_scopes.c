@@ -11,6 +11,7 @@
 #include "correct/flow/ran.h"
 #include "correct/model/model.h"
 #include "correct/recording/branches.h"
+#include "profiler/base/groups.h"
 #include "profiler/base/mem.h"
 
 /* One phase of a scope. */
@@ -28,32 +29,14 @@ struct splitter {
 	size_t n, i;
 	bool unseen; /* no branch record tells what ran in a phase: its samples do */
 	size_t scope_cap;
-	size_t *order;            /* [n] samples one thread after another */
+	/*
+	 * Samples by thread, in order of time each: of threads that run at once each is in a phase of its own, and by time alone
+	 * their samples would be a mix of these.
+	 */
+	struct groups by_thread;
 	int32_t *of_sample;       /* [n] number of the phase, -1 = its scope has none */
 	VEC(struct phase) phases; /* those of a scope in a row */
 };
-
-/*
- * Samples one thread after another, in order of time each: of threads that run at once each is in a phase of its own, and
- * by time alone their samples would be a mix of these.
- */
-static void order_by_thread(struct splitter *sp)
-{
-	uint32_t n_threads = 0;
-	size_t *first;
-
-	for (size_t i = 0; i < sp->n; i++)
-		if (sp->samples[i].thread >= n_threads)
-			n_threads = sp->samples[i].thread + 1;
-	first = mem_calloc((size_t)n_threads + 1, sizeof(*first));
-	for (size_t i = 0; i < sp->n; i++)
-		first[sp->samples[i].thread + 1]++;
-	for (uint32_t t = 0; t < n_threads; t++)
-		first[t + 1] += first[t];
-	for (size_t i = 0; i < sp->n; i++)
-		sp->order[first[sp->samples[i].thread]++] = i;
-	free(first);
-}
 
 static void split_scope(struct splitter *sp, size_t scope)
 {
@@ -75,8 +58,8 @@ static void split_scope(struct splitter *sp, size_t scope)
 	label = mem_malloc((sp->n + 1) * sizeof(*label));
 	phase = mem_malloc(sp->n + 1);
 	for (size_t i = 0; i < sp->n; i++)
-		if (s->of_sample[sp->order[i]] == (int32_t)scope)
-			at[n++] = sp->order[i];
+		if (s->of_sample[sp->by_thread.of[i]] == (int32_t)scope)
+			at[n++] = sp->by_thread.of[i];
 	for (size_t i = 0; i < n; i++)
 		label[i] = (uint32_t)sp->samples[at[i]].block;
 	n_phases = phases_find(label, n, sp->w->graph->n_blocks, &opts, phase);
@@ -241,13 +224,14 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 		               .scope_cap = w->scopes.n,
 		               .unseen = w->sums.n_branches < (uint64_t)model->phases * model->ran_branches ||
 		                         w->sums.n_stacks < model->many };
-	size_t n_scopes = w->scopes.n;
+	size_t n_scopes = w->scopes.n, n_threads = 0;
 	int err = 0;
 
 	sp.of_sample = mem_malloc((n + 1) * sizeof(*sp.of_sample));
 	memset(sp.of_sample, 0xff, n * sizeof(*sp.of_sample));
-	sp.order = mem_malloc((n + 1) * sizeof(*sp.order));
-	order_by_thread(&sp);
+	for (size_t i = 0; i < n; i++)
+		n_threads = samples[i].thread < n_threads ? n_threads : samples[i].thread + 1;
+	groups_make(&sp.by_thread, n, n_threads, i, samples[i].thread);
 	for (size_t s = 0; s < n_scopes; s++)
 		split_scope(&sp, s);
 	if (sp.phases.n)
@@ -258,6 +242,6 @@ int phase_scopes_split(struct work *w, const struct scope_sample *samples, size_
 	}
 	vec_fini(&sp.phases);
 	free(sp.of_sample);
-	free(sp.order);
+	groups_fini(&sp.by_thread);
 	return err;
 }

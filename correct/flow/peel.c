@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "correct/flow/scc.h"
+#include "profiler/base/groups.h"
 #include "profiler/base/mem.h"
 
 #define NONE UINT32_MAX
@@ -13,11 +14,6 @@
 struct list {
 	uint32_t *v;
 	size_t n, cap;
-};
-
-/* Lists of edges by a block: item[first[b] .. first[b + 1]). */
-struct by_block {
-	uint32_t *first, *item;
 };
 
 struct peel {
@@ -29,8 +25,8 @@ struct peel {
 	uint32_t *from, *to;   /* [m] */
 	uint32_t *call; /* [m] the block of the call that it belongs to; NONE: none, or not in the region */
 	uint8_t *on;    /* [m] */
-	struct by_block in, out,
-	        calls;             /* edges by where they lead to, by where they come from, and by call */
+	struct groups in, out;     /* edges by where they lead to, and by where they come from */
+	struct groups calls;       /* edges by call */
 	uint32_t *comp;            /* [n] the root of its component: one of its blocks */
 	uint32_t *local;           /* [n] in part_graph() */
 	uint8_t *hit;              /* [n] a root whose component lost an edge in this round */
@@ -90,7 +86,7 @@ static void choose_skips(struct peel *p, const struct list *calls, bool *crossed
 		uint32_t c = calls->v[i];
 
 		for (uint32_t k = p->calls.first[c]; k < p->calls.first[c + 1]; k++) {
-			uint32_t e = p->calls.item[k];
+			uint32_t e = p->calls.of[k];
 
 			if (p->on[e] || !is_skip(p, e) || p->comp[p->from[e]] == GONE ||
 			    p->comp[p->to[e]] == GONE || !shape_lacks_callee(p->s, p->block[c]))
@@ -106,7 +102,7 @@ static void choose_skips(struct peel *p, const struct list *calls, bool *crossed
 static void match_call(struct peel *p, uint32_t call, bool away)
 {
 	enum { IN = 1, BACK = 2 };
-	const uint32_t *item = p->calls.item + p->calls.first[call];
+	const uint32_t *item = p->calls.of + p->calls.first[call];
 	uint32_t n = p->calls.first[call + 1] - p->calls.first[call];
 	unsigned has = 0;
 
@@ -154,7 +150,7 @@ static void list_parts(struct peel *p, bool all)
 static bool has_loop(const struct peel *p, uint32_t b)
 {
 	for (uint32_t k = p->out.first[b]; k < p->out.first[b + 1]; k++)
-		if (p->on[p->out.item[k]] && p->to[p->out.item[k]] == b)
+		if (p->on[p->out.of[k]] && p->to[p->out.of[k]] == b)
 			return true;
 	return false;
 }
@@ -185,35 +181,19 @@ static void part_graph(struct peel *p, struct scc_graph *graph, uint32_t **off, 
 
 		(*off)[i] = at;
 		for (uint32_t k = p->out.first[b]; k < p->out.first[b + 1]; k++)
-			if (is_inside(p, p->out.item[k]))
-				(*to)[at++] = p->local[p->to[p->out.item[k]]];
+			if (is_inside(p, p->out.of[k]))
+				(*to)[at++] = p->local[p->to[p->out.of[k]]];
 	}
 	(*off)[p->parts.n] = at;
 	*graph = (struct scc_graph){ .n = (uint32_t)p->parts.n, .off = *off, .to = *to };
 }
 
-/* parts.v in the order of their components; first[n_comps + 1] where each begins. */
-static void sort_parts(struct peel *p, const uint32_t *comp, uint32_t n_comps, uint32_t **first)
-{
-	uint32_t *sorted = mem_malloc((p->parts.n + 1) * sizeof(*sorted));
-
-	*first = mem_calloc((size_t)n_comps + 2, sizeof(**first));
-	for (size_t i = 0; i < p->parts.n; i++)
-		(*first)[comp[i] + 2]++;
-	for (uint32_t c = 0; c < n_comps; c++)
-		(*first)[c + 2] += (*first)[c + 1];
-	for (size_t i = 0; i < p->parts.n; i++)
-		sorted[(*first)[comp[i] + 1]++] = p->parts.v[i];
-	memcpy(p->parts.v, sorted, p->parts.n * sizeof(*sorted));
-	free(sorted);
-}
-
 /* Each component stands for itself from now on, or goes. */
-static void settle_comps(struct peel *p, const uint32_t *first, uint32_t n_comps)
+static void settle_comps(struct peel *p, const struct groups *comps, uint32_t n_comps)
 {
 	for (uint32_t c = 0; c < n_comps; c++) {
-		const uint32_t *blocks = p->parts.v + first[c];
-		uint32_t n = first[c + 1] - first[c];
+		const uint32_t *blocks = comps->of + comps->first[c];
+		uint32_t n = comps->first[c + 1] - comps->first[c];
 		bool wanted = is_wanted(p, blocks, n);
 
 		for (uint32_t i = 0; i < n; i++) {
@@ -225,10 +205,10 @@ static void settle_comps(struct peel *p, const uint32_t *first, uint32_t n_comps
 }
 
 /* Edges that do not lie within a component any more go; a SKIP edge is chosen anew in each round. */
-static void drop_outside(struct peel *p, const struct by_block *of, uint32_t b)
+static void drop_outside(struct peel *p, const struct groups *edges, uint32_t b)
 {
-	for (uint32_t k = of->first[b]; k < of->first[b + 1]; k++) {
-		uint32_t e = of->item[k];
+	for (uint32_t k = edges->first[b]; k < edges->first[b + 1]; k++) {
+		uint32_t e = edges->of[k];
 
 		if (!p->on[e])
 			continue;
@@ -243,13 +223,15 @@ static void drop_outside(struct peel *p, const struct by_block *of, uint32_t b)
 static void settle(struct peel *p)
 {
 	struct scc_graph graph;
-	uint32_t *off = NULL, *to = NULL, *comp = mem_calloc(p->parts.n + 1, sizeof(*comp)), *first = NULL,
-	         n_comps;
+	struct groups comps;
+	uint32_t *off = NULL, *to = NULL, *comp = mem_calloc(p->parts.n + 1, sizeof(*comp)), n_comps;
 
 	part_graph(p, &graph, &off, &to);
 	scc_find(&graph, comp, &n_comps);
-	sort_parts(p, comp, n_comps, &first);
-	settle_comps(p, first, n_comps);
+	groups_make(&comps, p->parts.n, n_comps, i, comp[i]);
+	for (size_t i = 0; i < p->parts.n; i++)
+		comps.of[i] = p->parts.v[comps.of[i]];
+	settle_comps(p, &comps, n_comps);
 	for (size_t i = 0; i < p->parts.n; i++) {
 		drop_outside(p, &p->in, p->parts.v[i]);
 		drop_outside(p, &p->out, p->parts.v[i]);
@@ -257,7 +239,7 @@ static void settle(struct peel *p)
 	free(off);
 	free(to);
 	free(comp);
-	free(first);
+	groups_fini(&comps);
 }
 
 /* whole: all of the region is looked at, as at first. */
@@ -299,24 +281,6 @@ static void number_edges(struct peel *p)
 	}
 }
 
-/* Counting sort of edges by key[m]; NONE has none. */
-static void list_by(const struct peel *p, const uint32_t *key, struct by_block *out)
-{
-	out->first = mem_calloc((size_t)p->n + 2, sizeof(*out->first));
-	out->item = mem_malloc(((size_t)p->m + 1) * sizeof(*out->item));
-	for (uint32_t e = 0; e < p->m; e++)
-		if (key[e] != NONE)
-			out->first[key[e] + 1]++;
-	for (uint32_t b = 0; b < p->n; b++)
-		out->first[b + 1] += out->first[b];
-	out->first[p->n + 1] = out->first[p->n];
-	for (uint32_t e = p->m; e-- > 0;)
-		if (key[e] != NONE)
-			out->item[--out->first[key[e] + 1]] = e;
-	/* Each first is where the one before ends, one place on. */
-	memmove(out->first, out->first + 1, (p->n + (size_t)1) * sizeof(*out->first));
-}
-
 /* Blocks and edges numbered among themselves. */
 static void peel_init(struct peel *p, struct shape *s)
 {
@@ -340,9 +304,9 @@ static void peel_init(struct peel *p, struct shape *s)
 		if (s->room->block_in[s->headers.v[i]])
 			p->header[s->room->local[s->headers.v[i]]] = 1;
 	p->away = p->n_away > 0;
-	list_by(p, p->to, &p->in);
-	list_by(p, p->from, &p->out);
-	list_by(p, p->call, &p->calls);
+	groups_make(&p->in, p->m, n, e, p->to[e]);
+	groups_make(&p->out, p->m, n, e, p->from[e]);
+	groups_make(&p->calls, p->m, n, e, p->call[e]);
 }
 
 /* All calls are looked at in the first round. */
@@ -358,12 +322,9 @@ static void peel_fini(struct peel *p)
 	free(p->comp);
 	free(p->on);
 	free(p->hit);
-	free(p->in.first);
-	free(p->in.item);
-	free(p->out.first);
-	free(p->out.item);
-	free(p->calls.first);
-	free(p->calls.item);
+	groups_fini(&p->in);
+	groups_fini(&p->out);
+	groups_fini(&p->calls);
 	free(p->calls_touched.v);
 	free(p->parts.v);
 }

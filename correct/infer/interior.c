@@ -18,6 +18,7 @@
 #include "correct/flow/scc.h"
 #include "correct/infer/interior_impl.h"
 #include "correct/model/effort.h"
+#include "profiler/base/groups.h"
 #include "profiler/base/mem.h"
 
 /* Of what flows through a block; more is not rounding. */
@@ -62,26 +63,20 @@ static void finder_fini(struct finder *f)
 static void finder_init(struct finder *f, const struct problem *p, double *flow)
 {
 	size_t n = p->n_blocks;
+	struct groups rets;
 
+	groups_make(&rets, p->n_edges, n, e, p->edges[e].kind == FLOW_RET ? p->edges[e].call : -1);
 	*f = (struct finder){ .p = p,
 		              .flow = flow,
 		              .out0 = mem_calloc(n + 2, sizeof(*f->out0)),
-		              .ret0 = mem_calloc(n + 3, sizeof(*f->ret0)),
-		              .rets = mem_calloc(p->n_edges + 1, sizeof(*f->rets)),
+		              .ret0 = rets.first,
+		              .rets = rets.of,
 		              .of = mem_calloc(p->n_edges + 1, sizeof(*f->of)),
 		              .comp = mem_calloc(n + 1, sizeof(*f->comp)) };
-	for (size_t e = 0; e < p->n_edges; e++) {
+	for (size_t e = 0; e < p->n_edges; e++)
 		f->out0[p->edges[e].from + 1]++;
-		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_RET)
-			f->ret0[p->edges[e].call + 2]++;
-	}
-	for (size_t b = 0; b < n; b++) {
+	for (size_t b = 0; b < n; b++)
 		f->out0[b + 1] += f->out0[b];
-		f->ret0[b + 2] += f->ret0[b + 1];
-	}
-	for (uint32_t e = 0; e < p->n_edges; e++)
-		if (p->edges[e].call >= 0 && p->edges[e].kind == FLOW_RET)
-			f->rets[f->ret0[p->edges[e].call + 1]++] = e;
 }
 
 /* Are two calls returned to from the same blocks? */
@@ -166,16 +161,11 @@ static void find_comps(struct finder *f, bool calls)
 /* Components lead from larger to smaller numbers, so a callee's is smaller than its callers'. */
 static void order_callees(struct finder *f)
 {
-	uint32_t *begin = mem_calloc(f->p->n_blocks + 2, sizeof(*begin));
+	struct groups by_comp;
 
-	f->order = mem_calloc(f->callees.n + 1, sizeof(*f->order));
-	for (size_t c = 0; c < f->callees.n; c++)
-		begin[f->comp[f->callees.v[c].entry] + 1]++;
-	for (size_t i = 0; i < f->p->n_blocks; i++)
-		begin[i + 1] += begin[i];
-	for (uint32_t c = 0; c < f->callees.n; c++)
-		f->order[begin[f->comp[f->callees.v[c].entry]]++] = c;
-	free(begin);
+	groups_make(&by_comp, f->callees.n, f->p->n_blocks, c, f->comp[f->callees.v[c].entry]);
+	f->order = by_comp.of;
+	free(by_comp.first);
 }
 
 /* Does what was reached hold a warm block, or call one that does? */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "correct/model/model.h"
+#include "profiler/base/groups.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
@@ -208,23 +209,6 @@ static void count_trips(const struct profile *p, struct profile_trips *t)
 
 /* ---- calls ---- */
 
-/* Instructions of functions as lists: of[first[f] .. first[f + 1]). */
-struct lists {
-	uint32_t *of, *first;
-};
-
-static void list_insns(const struct profile *p, struct lists *l)
-{
-	l->first = mem_calloc(p->n_funcs + 2, sizeof(*l->first));
-	l->of = mem_calloc(p->n_insns + 1, sizeof(*l->of));
-	for (size_t i = 0; i < p->n_insns; i++)
-		l->first[p->insns[i].phys_func + 2]++;
-	for (size_t f = 2; f < p->n_funcs + 2; f++)
-		l->first[f] += l->first[f - 1];
-	for (size_t i = 0; i < p->n_insns; i++)
-		l->of[l->first[p->insns[i].phys_func + 1]++] = (uint32_t)i;
-}
-
 /* Variance of sampled cycles, as a share of their square: of one sample of them for each period. */
 static double cyc_noise(const struct profile *p, double cyc)
 {
@@ -336,10 +320,10 @@ static void count_call(const struct profile *p, struct profile_call *c)
 void calls_count(struct profile *p)
 {
 	static const struct profile_rate no_rate = { NAN, NAN, NAN, NAN, NAN, NAN };
-	struct lists l = { 0 };
+	struct groups l; /* instructions by function */
 	uint32_t *own = mem_calloc(p->n_insns + 1, sizeof(*own));
 
-	list_insns(p, &l);
+	groups_make(&l, p->n_insns, p->n_funcs, i, p->insns[i].phys_func);
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		struct profile_calls *c = &p->funcs[f].calls;
 
@@ -354,7 +338,6 @@ void calls_count(struct profile *p)
 	calls_divide(p);
 	for (size_t i = 0; i < p->n_calls && p->meta.relative; i++)
 		p->calls[i].n = p->calls[i].lo = p->calls[i].hi = NAN;
-	free(l.of);
-	free(l.first);
+	groups_fini(&l);
 	free(own);
 }

@@ -13,6 +13,7 @@
 
 #include "correct/flow/dominators.h"
 #include "correct/model/effort.h"
+#include "profiler/base/groups.h"
 #include "profiler/base/mem.h"
 #include "report/assemble/calls.h"
 #include "report/assemble/flow_impl.h"
@@ -162,15 +163,11 @@ static void find_balanced(struct flow_part *x, uint32_t graph_block)
 static void list_by_target(struct flow_part *x)
 {
 	const struct profile *p = x->a->p;
+	struct groups by_target;
 
-	x->in0 = mem_calloc(p->n_blocks + 2, sizeof(*x->in0));
-	x->to = mem_calloc(p->n_ways + 1, sizeof(*x->to));
-	for (size_t i = 0; i < p->n_ways; i++)
-		x->in0[p->ways[i].to + 2]++;
-	for (size_t b = 2; b < p->n_blocks + 2; b++)
-		x->in0[b] += x->in0[b - 1];
-	for (size_t i = 0; i < p->n_ways; i++)
-		x->to[x->in0[p->ways[i].to + 1]++] = (uint32_t)i;
+	groups_make(&by_target, p->n_ways, p->n_blocks, i, p->ways[i].to);
+	x->in0 = by_target.first;
+	x->to = by_target.of;
 }
 
 /* ---- sums ---- */

@@ -5,26 +5,10 @@
 #include <string.h>
 
 #include "correct/judge/reasons.h"
+#include "profiler/base/groups.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
 #include "report/assemble/assemble_impl.h"
-
-/* The instructions of each function (or physical function), as lists: of[first[f] .. first[f + 1]). */
-struct grouping {
-	uint32_t *of, *first;
-};
-
-static void group_insns(const struct profile *p, bool physical, struct grouping *g)
-{
-	g->first = mem_calloc(p->n_funcs + 2, sizeof(*g->first));
-	g->of = mem_calloc(p->n_insns + 1, sizeof(*g->of));
-	for (size_t i = 0; i < p->n_insns; i++)
-		g->first[(physical ? p->insns[i].phys_func : p->insns[i].func) + 2]++;
-	for (size_t f = 2; f < p->n_funcs + 2; f++)
-		g->first[f] += g->first[f - 1];
-	for (size_t i = 0; i < p->n_insns; i++)
-		g->of[g->first[(physical ? p->insns[i].phys_func : p->insns[i].func) + 1]++] = (uint32_t)i;
-}
 
 static void sum_insns(const struct profile *p, const uint32_t *insns, size_t n, struct profile_count *out)
 {
@@ -266,7 +250,7 @@ static struct whole whole_of(const struct work *w, const struct profile *p)
 		                         fabs(insn / raw - 1) > reason_limit_total_off + 3 / sqrt(n) };
 }
 
-static void judge_funcs(struct profile *p, const struct grouping *own, const struct grouping *rolled,
+static void judge_funcs(struct profile *p, const struct groups *own, const struct groups *rolled,
                         const struct whole *whole)
 {
 	double total = 0;
@@ -289,12 +273,12 @@ static void judge_funcs(struct profile *p, const struct grouping *own, const str
 void assemble_funcs(struct assembly *a)
 {
 	struct profile *p = a->p;
-	struct grouping own = { 0 }, rolled = { 0 };
+	struct groups own, rolled;
 	struct whole whole;
 	double period = 1;
 
-	group_insns(p, false, &own);
-	group_insns(p, true, &rolled);
+	groups_make(&own, p->n_insns, p->n_funcs, i, p->insns[i].func);
+	groups_make(&rolled, p->n_insns, p->n_funcs, i, p->insns[i].phys_func);
 	if (a->w->rec->insn_event >= 0 && a->w->sums.events[a->w->rec->insn_event].n_samples)
 		period = a->w->sums.events[a->w->rec->insn_event].period_sum /
 		         (double)a->w->sums.events[a->w->rec->insn_event].n_samples;
@@ -316,8 +300,6 @@ void assemble_funcs(struct assembly *a)
 	whole = whole_of(a->w, p);
 	judge_funcs(p, &own, &rolled, &whole);
 	judge_regions(p);
-	free(own.of);
-	free(own.first);
-	free(rolled.of);
-	free(rolled.first);
+	groups_fini(&own);
+	groups_fini(&rolled);
 }
