@@ -43,11 +43,11 @@ struct evidence_ops {
 	void (*end)(void *state);
 };
 
-extern const struct evidence_ops evidence_mix;   /* eq. 6 */
-extern const struct evidence_ops evidence_trips; /* eq. 8 */
+extern const struct evidence_ops evidence_mix;    /* eq. 6 */
+extern const struct evidence_ops evidence_trips;  /* eq. 8 */
 extern const struct evidence_ops evidence_border; /* eq. 15 */
-extern const struct evidence_ops evidence_path;  /* eq. 9 */
-extern const struct evidence_ops evidence_calls; /* eq. 1 */
+extern const struct evidence_ops evidence_path;   /* eq. 9 */
+extern const struct evidence_ops evidence_calls;  /* eq. 1 */
 
 /* Everything that was collected, for all kinds in the table. */
 struct evidence;
