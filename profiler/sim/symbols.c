@@ -70,15 +70,15 @@ static bool switches_stacks(const char *name)
 	return false;
 }
 
-/* "" where its name lies outside the table of names, which must end in a NUL. */
-static const char *name_of(const struct file *f, const Elf64_Shdr *table, const Elf64_Sym *sym)
+/* "" where it lies outside the table of names, which must end in a NUL. */
+static const char *name_at(const struct file *f, unsigned table, uint32_t at)
 {
-	const Elf64_Shdr *names = table->sh_link < f->head->e_shnum ? &f->sections[table->sh_link] : NULL;
+	const Elf64_Shdr *names = table < f->head->e_shnum ? &f->sections[table] : NULL;
 	const char *text = names ? part(f, names->sh_offset, names->sh_size) : NULL;
 
-	if (!text || !names->sh_size || text[names->sh_size - 1] || sym->st_name >= names->sh_size)
+	if (!text || !names->sh_size || text[names->sh_size - 1] || at >= names->sh_size)
 		return "";
-	return text + sym->st_name;
+	return text + at;
 }
 
 static void read_table(struct symbols *s, const struct file *f, const Elf64_Shdr *table)
@@ -87,7 +87,7 @@ static void read_table(struct symbols *s, const struct file *f, const Elf64_Shdr
 
 	for (uint64_t i = 0; sym && i < table->sh_size / sizeof(*sym); i++) {
 		unsigned type = ELF64_ST_TYPE(sym[i].st_info);
-		const char *name = name_of(f, table, &sym[i]);
+		const char *name = name_at(f, table->sh_link, sym[i].st_name);
 		uint64_t off;
 
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym[i].st_shndx == SHN_UNDEF ||
@@ -98,6 +98,64 @@ static void read_table(struct symbols *s, const struct file *f, const Elf64_Shdr
 		    0)
 			return;
 	}
+}
+
+enum { STUB_BYTES = 16 };
+
+/* A jump through a slot, behind a mark of where jumps may lead and a prefix of the linker's. */
+static bool is_stub_x86(const uint8_t *code)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	code += memcmp(code, endbr, sizeof(endbr)) == 0 ? sizeof(endbr) : 0;
+	code += *code == 0xf2;
+	return code[0] == 0xff && code[1] == 0x25;
+}
+
+/* adrp x16, page; ldr x17, [x16, #off] */
+static bool is_stub_a64(const uint8_t *code)
+{
+	uint32_t words[2];
+
+	memcpy(words, code, sizeof(words));
+	return (words[0] & 0x9f00001f) == 0x90000010 && (words[1] & 0xffc003ff) == 0xf9400211;
+}
+
+/*
+ * The linker's stubs of functions elsewhere have no symbols, but what ends in a jump jumps to them as to the functions themselves.
+ * On aarch64 a mark of where jumps may lead may stand before each, and the first two are the dynamic linker's.
+ */
+static void read_stubs(struct symbols *s, const struct file *f, const Elf64_Shdr *section)
+{
+	static const uint8_t bti[] = { 0x5f, 0x24, 0x03, 0xd5 };
+	bool x86 = f->head->e_machine == EM_X86_64;
+	uint64_t given =
+	        section->sh_entsize >= 8 && section->sh_entsize <= 32 ? section->sh_entsize : STUB_BYTES;
+
+	for (uint64_t at = x86 ? 0 : 2 * STUB_BYTES; at < section->sh_size; at += x86 ? given : 4) {
+		const uint8_t *code = part(f, section->sh_offset + at, STUB_BYTES);
+		uint64_t off = section->sh_offset + at, lead = 0;
+
+		if (!code)
+			return;
+		if (!(x86 ? is_stub_x86(code) : is_stub_a64(code)))
+			continue;
+		if (!x86 && memcmp(code - sizeof(bti), bti, sizeof(bti)) == 0)
+			lead = sizeof(bti);
+		if (vec_push(&s->v,
+		             ((struct symbol){ off - lead, off + (x86 ? given : STUB_BYTES), false })) < 0)
+			return;
+	}
+}
+
+/* The program begins there, and has a symbol or not. */
+static void read_entry(struct symbols *s, const struct file *f)
+{
+	uint64_t off;
+
+	/* Without memory it is not told. */
+	if (f->head->e_entry && offset_of(f, f->head->e_entry, &off))
+		(void)vec_push(&s->v, ((struct symbol){ off, off + 1, false }));
 }
 
 static int by_off(const void *a, const void *b)
@@ -134,6 +192,14 @@ static void read_file(struct symbols *s, const struct file *f)
 			table = &f->sections[i];
 	if (table)
 		read_table(s, f, table);
+	for (unsigned i = 0; i < f->head->e_shnum; i++) {
+		const char *name = name_at(f, f->head->e_shstrndx, f->sections[i].sh_name);
+
+		if (f->sections[i].sh_type == SHT_PROGBITS &&
+		    (strncmp(name, ".plt", 4) == 0 || strcmp(name, ".iplt") == 0))
+			read_stubs(s, f, &f->sections[i]);
+	}
+	read_entry(s, f);
 	sort(s);
 }
 

@@ -18,7 +18,8 @@ struct symbols {
 };
 
 /*
- * Read those of an ELF file; none where it can't be read.  Left out are pieces that the compiler split off a function (they are
+ * Read those of an ELF file; none where it can't be read.  The linker's stubs and where the program begins are among them, with a
+ * symbol or without: both are jumped to, and a stub's caller may be gone by that.  Left out are pieces that the compiler split off a function (they are
  * jumped to and jump back), and what the dynamic linker looks a function up with and then jumps to it: it does not call that.
  */
 void symbols_read(struct symbols *s, const char *path);

@@ -338,4 +338,36 @@ check 'a caller that was not seen to call, but is on stacks' status 0 "$SKIDPROF
 check 'has what one call of it runs' json '[r["lo"] <= e["fixed"] * 1.02 and r["hi"] >= e["fixed"] * 0.98 and abs(r["fixed"] / e["fixed"] - 1) < 0.1 for r in d["children"] for e in json.load(open("exact"))["children"] if r["function"] == e["function"] == "sorter"] == [True]'
 check 'the simulated core has none' status 1 "$SKIDPROF" record -g --pmu sim -o no.data ./deep 10
 check 'and says what has' one_line '--callers'
+# twice() ends in a jump to the linker's stub of strdup(), which main() calls: both have it, and a stub has no symbol.
+cat >jump.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+static volatile unsigned long sink;
+
+__attribute__((noinline, noclone)) void *twice(const char *s)
+{
+	return strdup(s);
+}
+
+int main(void)
+{
+	for (int i = 0; i < 2000; i++) {
+		char *a = twice("jumps to a stub"), *b = strdup("calls it");
+
+		sink += (unsigned long)a;
+		free(a);
+		free(b);
+	}
+	return 0;
+}
+END
+gcc -O2 -g jump.c -o jump || exit 1
+strip -o bare jump
+"$SKIDPROF" record --pmu sim -q -o jump.sim --truth jump.truth ./jump >/dev/null || exit 1
+"$SKIDPROF" report -i jump.sim --truth jump.truth --callers strdup@plt --format json >out 2>err
+check "a stub's callers are those that jump to it, too" json 'sorted((r["function"], r["calls"]) for r in d["callers"]) == [("main", 2000), ("twice", 2000)]'
+# The loader jumps to where the program begins, which the file's header says, and is done.
+"$SKIDPROF" record --pmu sim -q -o bare.sim --truth bare.truth ./bare >/dev/null || exit 1
+"$SKIDPROF" report -i bare.sim --truth bare.truth --children --format json >out 2>err
+check 'a program without symbols is not below the loader' json 'all(r["hi"] < 0.5 * max(c["fixed"] or 0 for c in d["children"]) for r in d["children"] if r["function"] == "_start" and r["module"].startswith("ld"))'
 finish

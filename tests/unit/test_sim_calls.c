@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who called whom, step by step; and where functions lie by an ELF file's symbols. */
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -243,6 +245,31 @@ static void test_symbols(void **state)
 	assert_int_equal(s.v.n, 0);
 }
 
+/* This very test calls strlen() of another file through a stub, and begins where its header says. */
+static void test_stubs_and_entry(void **state)
+{
+	struct symbols s = { .v = { 0 } };
+	FILE *f = fopen("/proc/self/exe", "re");
+	uint8_t code[16];
+	Elf64_Ehdr head;
+	size_t n_stubs = 0;
+
+	(void)state;
+	symbols_read(&s, "/proc/self/exe");
+	assert_non_null(f);
+	assert_int_equal(fread(&head, sizeof(head), 1, f), 1);
+	/* Of a position-independent program, whose code lies where it does in memory. */
+	if (head.e_type == ET_DYN)
+		assert_int_equal(symbols_find(&s, head.e_entry)->off, head.e_entry);
+	for (size_t i = 0; i < s.v.n && head.e_machine == EM_X86_64; i++) {
+		fseek(f, (long)s.v.v[i].off, SEEK_SET);
+		n_stubs += fread(code, sizeof(code), 1, f) == 1 && code[0] == 0xff && code[1] == 0x25;
+	}
+	assert_true(head.e_machine != EM_X86_64 || n_stubs > 3);
+	fclose(f);
+	vec_fini(&s.v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,7 +277,7 @@ int main(void)
 		cmocka_unit_test(test_recursion), cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_jump_back), cmocka_unit_test(test_jump_out_of_the_first),
 		cmocka_unit_test(test_no_symbol), cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_symbols),   cmocka_unit_test(test_stubs_and_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
