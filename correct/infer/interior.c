@@ -116,9 +116,9 @@ static void find_callees(struct finder *f)
 
 		if (p->edges[e].call < 0 || p->edges[e].kind != FLOW_CALL)
 			continue;
-		while (c != NONE && !returned_alike(f, f->callees.v[c].call, call))
+		while (c < f->callees.n && !returned_alike(f, f->callees.v[c].call, call))
 			c = f->callees.v[c].next;
-		if (c == NONE) {
+		if (c >= f->callees.n) {
 			c = (uint32_t)f->callees.n;
 			vec_add(&f->callees,
 			        (struct callee){ .entry = entry, .call = call, .next = first[entry] });
