@@ -67,6 +67,9 @@ static void sample(void *state, const struct sample_seen *s)
 	struct border *b = state;
 	const struct recording *rec = b->in.rec;
 
+	/* Counts between samples of cycles lie in the wrong place, and there may be millions of samples. */
+	if (rec->relative || rec->insn_counted)
+		return;
 	if (s->scope >= 0 && (s->record->event == rec->insn_event || s->record->event == rec->cyc_event) &&
 	    b->scopes[s->scope].insns.n < EFFORT_PLACED)
 		vec_add(&b->scopes[s->scope].insns, s->insn);
@@ -188,7 +191,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 
 	(void)space;
 	/* Stacks tell the way itself. */
-	if (p->relative || p->insn_counted || p->stacked_insn > 0 || !(p->insn_per_sample > 0) ||
+	if (!f.steps->insns.n || p->stacked_insn > 0 || !(p->insn_per_sample > 0) ||
 	    !(p->cyc_per_sample > 0) || !p->region || !(skid_dist_mean(&p->skid) > 0))
 		return 0;
 	f.in = mem_calloc(p->n_insns + 1, 1);

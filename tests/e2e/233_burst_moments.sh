@@ -74,7 +74,7 @@ sed 's/^/# /' m.out
 check "as often in dear code as its time is (SEED=$SEED)" grep -q ': same$' m.out
 check "as often early as late (SEED=$SEED)" grep -q ': even$' m.out
 
-# Two hundred processes of 30 ms each, in three parts of a third: what they begin with has its bursts, too.  Where an interrupt
+# Three hundred processes of 30 ms each, in three parts of a third: what they begin with has its bursts, too.  Where an interrupt
 # takes 45 microseconds the recorder comes to every third of them.
 build short <<'END' || exit 1
 #include <sys/wait.h>
@@ -103,7 +103,7 @@ int main(void)
 	unsigned long n = 5000000;
 	second(n);
 	n = (unsigned long)((double)n * 0.01 / (cpu_s() - begun));
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 300; i++) {
 		if (!fork())
 			_exit(first(n) + second(n) + third(n) == 1);
 		wait(NULL);
@@ -135,8 +135,8 @@ print(*(f"{p} {bursts[p]} of {n} bursts, {clock[p]} of {m} samples;" for p in PA
       "same" if chi < 27.6 else "differs")
 END
 	sed 's/^/# /' s.out
-	# Where an interrupt takes more, up to a tenth of a millisecond, the recorder keeps its budget, and comes to too few of these processes.
-	if grep -q '^only' s.out && awk '/where an interrupt takes/ { us = $(NF - 1) } END { exit !(us > 60) }' s.err; then
+	# Where an interrupt takes a tenth of a millisecond the recorder keeps its budget, and comes to too few of these processes.
+	if grep -q '^only' s.out && awk '/where an interrupt takes/ { us = $(NF - 1) } END { exit !(us > 80) }' s.err; then
 		ok 0 "short processes, on $cpus # SKIP interrupts of this machine are too slow: $(grep -o 'an interrupt takes .*' s.err)"
 		continue
 	fi

@@ -29,7 +29,7 @@ static void make(struct fixture *f)
 /* Samples: from the loop that the one before was in to the other one by this chance. */
 static void say(struct fixture *f, double chance, struct equations *out)
 {
-	struct recording rec = { .insn_event = 0, .cyc_event = 1 };
+	struct recording rec = { .insn_event = 0, .cyc_event = 1, .insn_counted = f->p->insn_counted };
 	const struct evidence_input in = { .rec = &rec, .graph = &f->g, .problems = &f->p, .n = 1 };
 	struct pd_record record = { .event = 0 };
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
