@@ -13,9 +13,10 @@ struct step_insn step_decode_a64(uint32_t word)
 	uint32_t top = word & 0xfc000000, exclusive = word & 0x3f800000;
 
 	if (top == 0x14000000 || top == 0x94000000 || /* b, bl */
-	    (word & 0xff000000) == 0x54000000 ||      /* b.cond, bc.cond */
-	    (word & 0x7c000000) == 0x34000000 ||      /* cbz, cbnz, tbz, tbnz */
 	    (word & 0xfe000000) == 0xd6000000)        /* br, blr, ret, and those that authenticate */
+		insn.kind = STEP_JUMP;
+	else if ((word & 0xff000000) == 0x54000000 || /* b.cond, bc.cond */
+	         (word & 0x7c000000) == 0x34000000)   /* cbz, cbnz, tbz, tbnz */
 		insn.kind = STEP_BRANCH;
 	else if ((word & 0xff000000) == 0xd4000000 || /* svc, brk, hlt */
 	         (word & 0xffff0000) == 0 ||          /* udf */
@@ -26,6 +27,8 @@ struct step_insn step_decode_a64(uint32_t word)
 
 enum step_seen step_judge(struct step_insn insn, uint64_t ip, uint64_t next)
 {
+	if (insn.kind == STEP_JUMP)
+		return STEP_SEEN_TAKEN;
 	if (next == ip + insn.size_bytes)
 		return STEP_SEEN_ON;
 	if (insn.kind == STEP_BRANCH)
@@ -65,12 +68,13 @@ static enum step_kind kind_of(const struct rp_insn *i)
 	switch (i->kind) {
 	case RP_JCC:
 	case RP_LOOP:
+		return STEP_BRANCH;
 	case RP_JMP:
 	case RP_CALL:
 	case RP_JMP_AT:
 	case RP_CALL_AT:
 	case RP_RET:
-		return STEP_BRANCH;
+		return STEP_JUMP;
 	case RP_PUSHF:
 	case RP_POPF:
 	case RP_SYSCALL:

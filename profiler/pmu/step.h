@@ -15,6 +15,8 @@ enum { STEP_MAX_INSN_BYTES = 15 };
 enum step_kind {
 	STEP_PLAIN,  /* goes on to the next instruction; a string instruction may stay where it is */
 	STEP_BRANCH, /* may go elsewhere */
+	/* Always taken, also where it leads to the next instruction, as a switch does to its first case: processors record it. */
+	STEP_JUMP,
 	/*
 	 * Must not be stepped over: it enters the kernel, where a thread may sleep; it lets the
 	 * program see the trap flag (pushf) or loses it (popf); or it can't succeed between two

@@ -359,6 +359,35 @@ END
 timeout -k 5 60 "${burst[@]}" -q -o pages.data sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ./pages; done' 2>/dev/null
 check 'pages of processes that have ended are forgotten' test $? -eq 0
 
+# A jump through a register that leads to the next instruction, as a switch does to its first case: a branch like others.
+build hop -O1 <<'END' || exit 1
+#include <stdio.h>
+__attribute__((noinline)) static unsigned long after(unsigned long x)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("lea 1f(%%rip), %%rax\n\tjmp *%%rax\n1:" ::: "rax");
+#else
+	__asm__ volatile("adr x16, 1f\n\tbr x16\n1:" ::: "x16");
+#endif
+	return x * 7 / 3 ^ x;
+}
+int main(void)
+{
+	unsigned long x = 1;
+	for (long i = 0; i < 60000000; i++)
+		x = x & 3 ? after(x) + 5 : x / 4 + 1;
+	return printf("%lu\n", x) < 0;
+}
+END
+"${burst[@]}" -q -o hop.data ./hop >/dev/null 2>hop.err
+perf script -i hop.data -F event,brstack 2>/dev/null | python3 -c '
+import re, sys
+far = [int(to, 16) - int(at, 16) for at, to in re.findall("0x([0-9a-f]+)/0x([0-9a-f]+)/", sys.stdin.read())]
+print(len(far), sum(0 < f <= 4 for f in far))' >hops
+read -r n hops <hops
+echo "# of $n branches $hops lead to the next instruction"
+check 'jumps to the next instruction are on record' test $((6 * hops)) -gt "$n"
+
 says=$("$SKIDPROF" record --pmu sim --bursts 5 true 2>&1)
 check 'the simulated core says how many there were, here none' grep -qx 'skidprof: 0 bursts of 0 branches' <<<"$says"
 exit 0

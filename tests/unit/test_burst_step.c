@@ -24,11 +24,12 @@ static void a_step_to_the_next_instruction_is_no_taken_branch(void **state)
 /* "rep movsb" traps after every byte, where it stands; "jmp ." comes back to itself. */
 static void staying_is_a_string_instruction_or_a_branch_to_itself(void **state)
 {
-	const struct step_insn rep = { STEP_PLAIN, 2 }, jump = { STEP_BRANCH, 2 };
+	const struct step_insn rep = { STEP_PLAIN, 2 }, jump = { STEP_JUMP, 2 };
 
 	(void)state;
 	assert_int_equal(step_judge(rep, 0x1000, 0x1000), STEP_SEEN_ON);
 	assert_int_equal(step_judge(jump, 0x1000, 0x1000), STEP_SEEN_TAKEN);
+	assert_int_equal(step_judge(jump, 0x1000, 0x1002), STEP_SEEN_TAKEN);
 }
 
 /* A handler, say: nothing in the code leads there. */
@@ -46,17 +47,17 @@ static void words_of_aarch64_are_told_apart(void **state)
 		uint32_t word;
 		enum step_kind kind;
 	} words[] = {
-		{ 0x14000004, STEP_BRANCH }, /* b . + 16 */
-		{ 0x94000004, STEP_BRANCH }, /* bl . + 16 */
+		{ 0x14000004, STEP_JUMP },   /* b . + 16 */
+		{ 0x94000004, STEP_JUMP },   /* bl . + 16 */
 		{ 0x54000081, STEP_BRANCH }, /* b.ne . + 16 */
 		{ 0xb4000080, STEP_BRANCH }, /* cbz x0, . + 16 */
 		{ 0x35000081, STEP_BRANCH }, /* cbnz w1, . + 16 */
 		{ 0x36180082, STEP_BRANCH }, /* tbz w2, #3, . + 16 */
 		{ 0xb7f80083, STEP_BRANCH }, /* tbnz x3, #63, . + 16 */
-		{ 0xd61f0200, STEP_BRANCH }, /* br x16 */
-		{ 0xd63f0200, STEP_BRANCH }, /* blr x16 */
-		{ 0xd65f03c0, STEP_BRANCH }, /* ret */
-		{ 0xd65f0bff, STEP_BRANCH }, /* retaa */
+		{ 0xd61f0200, STEP_JUMP },   /* br x16 */
+		{ 0xd63f0200, STEP_JUMP },   /* blr x16 */
+		{ 0xd65f03c0, STEP_JUMP },   /* ret */
+		{ 0xd65f0bff, STEP_JUMP },   /* retaa */
 		{ 0xd4000001, STEP_NEVER },  /* svc #0 */
 		{ 0xd4200000, STEP_NEVER },  /* brk #0 */
 		{ 0x00000000, STEP_NEVER },  /* udf #0 */
@@ -102,14 +103,14 @@ static void instructions_of_x86_are_told_apart(void **state)
 		{ "\x0f\x84\x10\x00\x00\x00", 6, STEP_BRANCH },        /* je, far off */
 		{ "\xe3\x10", 2, STEP_BRANCH },                        /* jrcxz */
 		{ "\xe2\x10", 2, STEP_BRANCH },                        /* loop */
-		{ "\xeb\xfe", 2, STEP_BRANCH },                        /* jmp . */
-		{ "\xff\xe0", 2, STEP_BRANCH },                        /* jmp *%rax */
-		{ "\x3e\xff\xe0", 3, STEP_BRANCH },                    /* notrack jmp *%rax */
-		{ "\xe8\x10\x00\x00\x00", 5, STEP_BRANCH },            /* call */
-		{ "\xff\x15\x10\x00\x00\x00", 6, STEP_BRANCH },        /* call *16(%rip) */
-		{ "\xc3", 1, STEP_BRANCH },                            /* ret */
-		{ "\xf3\xc3", 2, STEP_BRANCH },                        /* repz ret */
-		{ "\xc2\x08\x00", 3, STEP_BRANCH },                    /* ret 8 */
+		{ "\xeb\xfe", 2, STEP_JUMP },                          /* jmp . */
+		{ "\xff\xe0", 2, STEP_JUMP },                          /* jmp *%rax */
+		{ "\x3e\xff\xe0", 3, STEP_JUMP },                      /* notrack jmp *%rax */
+		{ "\xe8\x10\x00\x00\x00", 5, STEP_JUMP },              /* call */
+		{ "\xff\x15\x10\x00\x00\x00", 6, STEP_JUMP },          /* call *16(%rip) */
+		{ "\xc3", 1, STEP_JUMP },                              /* ret */
+		{ "\xf3\xc3", 2, STEP_JUMP },                          /* repz ret */
+		{ "\xc2\x08\x00", 3, STEP_JUMP },                      /* ret 8 */
 		{ "\x0f\x05", 2, STEP_NEVER },                         /* syscall */
 		{ "\x0f\x34", 2, STEP_NEVER },                         /* sysenter */
 		{ "\xcd\x80", 2, STEP_NEVER },                         /* int 0x80 */

@@ -297,7 +297,7 @@ static void put_if(struct block *b, uint64_t ip, const struct a64_insn *i)
 	uint32_t word = (i->word ^ (flags ? 1u : 1u << 24)) & ~(mask << 5);
 
 	put(b->e, word | (LEAVE_INSNS + 1) << 5);
-	/* One that leads to where it would go on anyway is never seen to be taken. */
+	/* Whether one that leads to where it would go on anyway is taken makes no difference, and is not seen in steps. */
 	leave_for(b, i->imm == A64_INSN_BYTES ? RP_EXIT_NEXT : RP_EXIT_TAKEN, ip, ip + (uint64_t)i->imm);
 }
 
@@ -305,7 +305,7 @@ static void put_branch(struct block *b, uint64_t ip, const struct a64_insn *i)
 {
 	if (i->kind == A64_BL)
 		put_constant(b->e, LINK, ip + A64_INSN_BYTES);
-	leave_for(b, i->imm == A64_INSN_BYTES ? RP_EXIT_NEXT : RP_EXIT_TAKEN, ip, ip + (uint64_t)i->imm);
+	leave_for(b, RP_EXIT_TAKEN, ip, ip + (uint64_t)i->imm);
 }
 
 static void put_address_of(struct rp_emitter *e, uint64_t ip, const struct a64_insn *i)

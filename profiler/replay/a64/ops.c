@@ -182,7 +182,7 @@ static int branch(const struct a64_insn *i, uint64_t ip, uint64_t *next, bool *t
 	uint64_t to = i->word >> 11 & 1 ? strip(get(i->rn)) : get(i->rn);
 
 	*next = machine_place(to);
-	*taken = *next != ip + A64_INSN_BYTES;
+	*taken = true;
 	if (i->kind == A64_BLR)
 		set(A64_LINK, ip + A64_INSN_BYTES);
 	return RP_GOES_ON;

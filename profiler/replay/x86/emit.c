@@ -372,7 +372,7 @@ static void put_lea(struct rp_emitter *e, uint64_t ip, const uint8_t *code, cons
 
 static void put_jcc(struct block *b, uint64_t ip, const struct rp_insn *i)
 {
-	/* One that leads to where it would go on anyway is never seen to be taken. */
+	/* Whether one that leads to where it would go on anyway is taken makes no difference, and is not seen in steps. */
 	const struct rp_exit x = { .from = b->from,
 		                   .ip = ip,
 		                   .to = ip + i->len + (uint64_t)i->imm,
@@ -452,7 +452,7 @@ static bool put_insn(struct block *b, uint64_t ip, const uint8_t *code, struct r
 			put_branch_at(b, ip, i);
 		return false;
 	case RP_JMP:
-		leave_for(b, i->imm ? RP_EXIT_TAKEN : RP_EXIT_NEXT, ip, ip + i->len + (uint64_t)i->imm);
+		leave_for(b, RP_EXIT_TAKEN, ip, ip + i->len + (uint64_t)i->imm);
 		return false;
 	default:
 		break;

@@ -253,7 +253,8 @@ int machine_do(uint64_t ip, uint64_t *next, bool *taken)
 	if (i.kind == RP_SHADOW_STACK && i.map == 1 && i.opcode == 0x1e && !machine.shadow_stack)
 		return RP_GOES_ON;
 	end = rp_op(&i, code, ip, machine.fixed_flags, next);
-	*taken = i.kind >= RP_CALL && i.kind <= RP_RET && *next != ip + i.len;
+	/* Processors record those that lead to the next instruction, too. */
+	*taken = i.kind >= RP_CALL && i.kind <= RP_RET;
 	return end;
 }
 
