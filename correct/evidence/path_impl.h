@@ -182,6 +182,19 @@ int path_noise(const struct path *s, const struct scope_stacks *r, const float *
 /* Where only time was sampled: a stage's stacks stand for as many instructions as its time, be its branches few or many. */
 void path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p);
 
+/* Moments of which only time is known. */
+struct path_moments {
+	const void *of;
+	size_t n;
+	/* Adds to n[B], by blocks of p, what one half (0, 1) of moment i stands for. */
+	void (*add_half)(const void *of, const struct problem *p, size_t i, int half, double *n);
+	const struct timed_paths *paths;
+};
+
+/* Moves draws by what the paces of moments may differ by (eq. 19). */
+void path_spread_moments(const struct path_moments *m, const struct problem *p, unsigned long seed,
+                         struct solution *out);
+
 /* Is this stack one of those that are passed over, where there are very many? */
 bool path_passes_over(struct scope_stacks *r, bool burst);
 

@@ -128,9 +128,10 @@ static double insn_of(const struct problem *p, const double *n)
 	return sum;
 }
 
-/* n[B]: what the half ran.  Zeros when it returns. */
-static void add_half(struct halves *h, double weight, double *n)
+/* n[B]: what the half ran, or of a timed path's, which has no time of its own.  Zeros when it returns. */
+static void add_half(struct halves *h, bool timed, double *n)
 {
+	const double weight = timed ? 0 : 1;
 	struct half half = { .share0 = h->shares.n };
 	const double insn = insn_of(h->p, n);
 
@@ -147,21 +148,16 @@ static void add_half(struct halves *h, double weight, double *n)
 	vec_add(&h->v, half);
 }
 
-static void add_halves(struct halves *h, const struct path *s, const struct scope_stacks *r,
-                       const struct stack *st, double *n)
+/* The first half of a moment's burst, and the one after it. */
+static void add_halves(struct halves *h, const struct path_moments *m, size_t i, double *n)
 {
 	const size_t first = h->v.n;
 	bool both;
 
-	for (uint32_t k = 0; k < st->n_pieces; k++) {
-		const struct piece *piece = &s->all.v[r->pieces.v[st->piece0 + k]];
-
-		if (k == st->n_pieces / 2)
-			add_half(h, st->insn, n);
-		for (uint32_t e = 0; e < piece->n_edges; e++)
-			n[h->p->edges[s->pool.v[piece->edge0 + e]].to]++;
+	for (int half = 0; half < 2; half++) {
+		m->add_half(m->of, h->p, i, half, n);
+		add_half(h, false, n);
 	}
-	add_half(h, st->insn, n);
 	/* A stack of one piece has nothing beside it. */
 	both = h->v.v[first].n_shares && h->v.v[first + 1].n_shares;
 	h->v.v[first].other = first + both;
@@ -205,7 +201,7 @@ static void add_paths(struct halves *h, const struct timed_paths *t, struct told
 			in += add_run(h->p, &t->runs.v[end], n);
 		if (path->ns > 0 && in > model->guess * path->insn) {
 			told->log_pace[told->n++] = log(path->insn / path->ns);
-			add_half(h, 0, n);
+			add_half(h, true, n);
 			h->v.v[h->v.n - 1].other = h->v.n - 1;
 		} else {
 			memset(n, 0, h->p->n_blocks * sizeof(*n));
@@ -297,21 +293,21 @@ static void weigh_rare(struct halves *h)
 	memset(h->times, 0, h->p->n_blocks * sizeof(*h->times));
 }
 
-static void halves_init(struct halves *h, const struct path *s, const struct scope_stacks *r,
-                        const struct problem *p, struct told *told)
+static void halves_init(struct halves *h, const struct path_moments *m, const struct problem *p,
+                        struct told *told)
 {
 	double *n = mem_calloc(5 * p->n_blocks + 1, sizeof(*n));
-	const size_t stride = r->stacks.n / EFFORT_MOMENTS + 1;
+	const size_t stride = m->n / EFFORT_MOMENTS + 1;
 
 	*h = (struct halves){ .p = p,
 		              .n = n + p->n_blocks,
 		              .sd = n + 2 * p->n_blocks,
 		              .factor = n + 3 * p->n_blocks,
 		              .times = n + 4 * p->n_blocks };
-	for (size_t i = 0; i < r->stacks.n; i += stride)
-		add_halves(h, s, r, &r->stacks.v[i], n);
+	for (size_t i = 0; i < m->n; i += stride)
+		add_halves(h, m, i, n);
 	h->n_moments = h->v.n;
-	add_paths(h, &s->in.rec->paths, told, n);
+	add_paths(h, m->paths, told, n);
 	set_costs(h);
 	set_sd(h);
 	for (size_t k = 0; k < h->shares.n; k++)
@@ -572,18 +568,20 @@ static void find_open(struct halves *h, struct solution *out)
 	free(done);
 }
 
-static void spread_paces(const struct path *s, const struct scope_stacks *r, const struct problem *p,
-                         gsl_rng *rng, struct solution *out)
+void path_spread_moments(const struct path_moments *m, const struct problem *p, unsigned long seed,
+                         struct solution *out)
 {
 	float *times = mem_calloc(out->n_draws * p->n_blocks + 1, sizeof(*times));
+	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 	struct halves h;
 	struct told told = { 0 };
 
-	halves_init(&h, s, r, p, &told);
+	gsl_rng_set(rng, seed);
+	halves_init(&h, m, p, &told);
 	/* Where bursts go through all loops they tell shares by themselves, and better. */
 	if (!paths_tell(&told) || p->stay_share <= reason_limit_apart_in_time)
 		told.n = 0;
-	told_init(&told, &h, &s->in.rec->paths);
+	told_init(&told, &h, m->paths);
 	out->told_share = told.n ? 1 - told.untold : 0;
 	if ((double)told.n_lost > model->timed_missed * (double)(told.n + told.n_lost))
 		out->told_share = 0;
@@ -594,12 +592,43 @@ static void spread_paces(const struct path *s, const struct scope_stacks *r, con
 		find_open(&h, out);
 	told_fini(&told);
 	halves_fini(&h);
+	gsl_rng_free(rng);
 	free(times);
+}
+
+/* The stacks of a scope. */
+struct of_scope {
+	const struct path *s;
+	const struct scope_stacks *r;
+};
+
+static void add_scope_half(const void *of, const struct problem *p, size_t i, int half, double *n)
+{
+	const struct of_scope *scope = of;
+	const struct stack *st = &scope->r->stacks.v[i];
+	const uint32_t middle = st->n_pieces / 2;
+
+	for (uint32_t k = half ? middle : 0; k < (half ? st->n_pieces : middle); k++) {
+		const struct piece *piece = &scope->s->all.v[scope->r->pieces.v[st->piece0 + k]];
+
+		for (uint32_t e = 0; e < piece->n_edges; e++)
+			n[p->edges[scope->s->pool.v[piece->edge0 + e]].to] += st->insn;
+	}
+}
+
+static struct path_moments moments_of(const struct of_scope *scope)
+{
+	return (struct path_moments){ .of = scope,
+		                      .n = scope->r->stacks.n,
+		                      .add_half = add_scope_half,
+		                      .paths = &scope->s->in.rec->paths };
 }
 
 bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, double *pace, double *sd)
 {
 	const struct path *s = evidence_state(ev, &evidence_path);
+	const struct of_scope of = { s, &s->scopes[scope] };
+	const struct path_moments m = moments_of(&of);
 	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 	double paces[EFFORT_PACES];
 	struct halves h;
@@ -607,7 +636,7 @@ bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, doub
 	bool known;
 
 	gsl_rng_set(rng, seed);
-	halves_init(&h, s, &s->scopes[scope], s->in.problems[scope], &told);
+	halves_init(&h, &m, s->in.problems[scope], &told);
 	known = paths_tell(&told) && h.n_moments;
 	if (known) {
 		told_init(&told, &h, &s->in.rec->paths);
@@ -627,14 +656,10 @@ bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, doub
 void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)
 {
 	const struct path *s = evidence_state(ev, &evidence_path);
+	const struct of_scope of = { s, &s->scopes[scope] };
+	const struct path_moments m = moments_of(&of);
 	const struct problem *p = s->in.problems[scope];
-	const struct scope_stacks *r = &s->scopes[scope];
-	gsl_rng *rng;
 
-	if (!out->n_draws || !p->relative || (p->pace > 0 && !p->pace_timed) || !r->stacks.n)
-		return;
-	rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
-	gsl_rng_set(rng, seed);
-	spread_paces(s, r, p, rng, out);
-	gsl_rng_free(rng);
+	if (out->n_draws && p->relative && !(p->pace > 0 && !p->pace_timed) && m.n)
+		path_spread_moments(&m, p, seed, out);
 }

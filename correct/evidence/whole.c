@@ -34,6 +34,7 @@ struct whole {
 	int32_t *column; /* [graph's n_blocks] where a block's executions are added up */
 	uint32_t *func;  /* [n_columns] */
 	size_t n_columns;
+	float *weight; /* [stacks.pieces.n] by tally_stacks() */
 };
 
 /* Weighed sums over some stacks. */
@@ -53,6 +54,7 @@ void whole_end(struct whole *w)
 	pairs_fini(&w->places);
 	free(w->column);
 	free(w->func);
+	free(w->weight);
 	free(w);
 }
 
@@ -283,8 +285,7 @@ static void fill_short(const struct whole *w, float *weight)
 static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 {
 	static const struct path_back near = { .rounds = 3, .insns = true },
-	                              far = { .rounds = 100, .insns = true };
-	const struct path_back alike = { .insns = !w->path.in.rec->relative };
+	                              far = { .rounds = 100, .insns = true }, alike = { .insns = true };
 	struct scope_stacks *r = &w->stacks;
 	size_t n_branches = w->branches.n;
 	bool has_cycles = path_has_cycles(r), bursts;
@@ -306,7 +307,7 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 	fill_short(w, weight);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[FIRST + i * GROUPS / r->stacks.n]);
-	free(weight);
+	w->weight = weight;
 	return 0;
 }
 
@@ -426,4 +427,53 @@ int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draw
 	free(n);
 	free(z);
 	return err;
+}
+
+static bool leads_through(const struct whole *w, const struct stack *st, const struct problem *p)
+{
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		const struct run *run = &w->runs.v[w->stacks.pieces.v[st->piece0 + k]];
+
+		for (uint32_t b = run->block0; b < run->block0 + run->n_blocks; b++)
+			if (problem_block_at(p, b) >= 0)
+				return true;
+	}
+	return false;
+}
+
+double whole_stacks_in(const struct whole *w, const struct problem *p)
+{
+	double n = 0;
+
+	for (size_t i = 0; i < w->stacks.stacks.n; i++)
+		n += leads_through(w, &w->stacks.stacks.v[i], p);
+	return n;
+}
+
+/* Runs that begin in one half of a stack are its. */
+static void add_half(const void *of, const struct problem *p, size_t i, int half, double *n)
+{
+	const struct whole *w = of;
+	const struct stack *st = &w->stacks.stacks.v[i];
+	const uint32_t middle = st->n_pieces / 2;
+
+	for (uint32_t k = half ? middle : 0; k < (half ? st->n_pieces : middle); k++) {
+		const struct run *run = &w->runs.v[w->stacks.pieces.v[st->piece0 + k]];
+
+		for (uint32_t b = run->block0; b < run->block0 + run->n_blocks; b++) {
+			const long at = problem_block_at(p, b);
+
+			if (at >= 0)
+				n[at] += (double)w->weight[st->piece0 + k];
+		}
+	}
+}
+
+void whole_spread_paces(const struct whole *w, const struct problem *p, uint64_t seed, struct solution *out)
+{
+	const struct path_moments m = {
+		.of = w, .n = w->stacks.stacks.n, .add_half = add_half, .paths = &w->path.in.rec->paths
+	};
+
+	path_spread_moments(&m, p, seed, out);
 }

@@ -23,6 +23,15 @@ void whole_sample(struct whole *w, const struct sample_seen *seen);
  */
 int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draws, float *draws);
 
+/* How many stacks lead through p's code. */
+double whole_stacks_in(const struct whole *w, const struct problem *p);
+
+/*
+ * After whole_draws(), where only time was sampled: out's draws of p's blocks, all of which are wanted, move by what paces of
+ * moments may differ by (eq. 19).
+ */
+void whole_spread_paces(const struct whole *w, const struct problem *p, uint64_t seed, struct solution *out);
+
 /* Where a block that is wanted stands in a row of draws. */
 size_t whole_column(const struct whole *w, uint32_t block);
 

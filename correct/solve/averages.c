@@ -90,8 +90,9 @@ static double take_draws(const struct problem *p, const struct whole *whole, con
 /* Samples of instructions are right in sum, whatever they skid over; without them it is time at the pace of records (eq. 10). */
 static double total_of(const struct work *w)
 {
-	return w->rec->insn_event >= 0 ? w->sums.events[w->rec->insn_event].period_sum
-	                               : w->pace * w->sums.events[w->rec->cyc_event].period_sum;
+	return w->rec->insn_event >= 0
+	               ? w->sums.events[w->rec->insn_event].period_sum
+	               : (w->pace > 0 ? w->pace : 1) * w->sums.events[w->rec->cyc_event].period_sum;
 }
 
 /* Executions of the blocks wanted, n_columns, where the program ran total instructions. */
@@ -121,11 +122,17 @@ static int forgive(int err)
 	return 0;
 }
 
-/* Without instructions only records with cycles do: others stand for a time, or for branches. */
+/* Nothing tells instructions, and each of its bursts stands for a time: averages are shares. */
+static bool is_of_time(const struct work *w)
+{
+	return w->rec->relative && !(w->pace > 0) && w->sums.n_bursts == w->sums.n_stacks;
+}
+
+/* Without instructions records with cycles do: others lean to slow moments, or stand for branches. */
 static bool can_average(const struct work *w)
 {
-	return w->sums.paths &&
-	       (w->rec->insn_event >= 0 || (w->pace > 0 && !w->pace_timed && !w->rec->branch_kind));
+	return w->sums.paths && (w->rec->insn_event >= 0 || is_of_time(w) ||
+	                         (w->pace > 0 && !w->pace_timed && !w->rec->branch_kind));
 }
 
 /* Noise of a region's instructions as its own samples tell them: that of its scopes' totals, and of single samples in no scope. */
@@ -145,15 +152,23 @@ static double own_total_sd(const struct work *w, size_t r)
 	return sqrt(var + fmax(rest, 0) * w->problems[r]->insn_per_sample);
 }
 
-/* Does any stack lead through a region that has samples?  Where none does averages know nothing of it. */
-static bool is_on_record(const struct problem *p, const struct whole *whole, const float *draws,
-                         size_t n_columns)
+/* Where no stack leads through a region averages know nothing of it; of a few its shares, which are all there is of time, have no scatter. */
+static bool is_on_record(const struct work *w, const struct problem *p, const struct whole *whole)
 {
-	for (size_t i = 0; i < EFFORT_AVERAGE_DRAWS; i++)
-		for (size_t b = 0; b < p->n_blocks; b++)
-			if (draws[i * n_columns + whole_column(whole, p->blocks[b].graph_block)] > 0)
-				return true;
-	return false;
+	return whole_stacks_in(whole, p) >= (is_of_time(w) ? model->few : 1);
+}
+
+/* Draws are shares of a region's time, which is known; what ran in it hangs on paces. */
+static void share_time(const struct problem *p, const struct whole *whole, uint64_t seed,
+                       struct solution *sol)
+{
+	for (size_t i = 0; i < sol->n_draws; i++) {
+		const double insn = solution_draw_insn(sol, p, i);
+
+		for (size_t b = 0; b < p->n_blocks && insn > 0; b++)
+			sol->draws[i * p->n_blocks + b] *= (float)(p->total_insn / insn);
+	}
+	whole_spread_paces(whole, p, seed, sol);
 }
 
 /* How much of the program's stacks lay in a region is chance, where they are few; there are more samples that tell it. */
@@ -161,11 +176,16 @@ static void average_region(struct work *w, size_t r, const struct whole *whole, 
                            size_t n_columns)
 {
 	struct problem *p = w->problems[r];
-	double sd = own_total_sd(w, r), total = p->total_insn;
+	double sd = own_total_sd(w, r), total = p->total_insn, insn;
 
-	if (!is_on_record(p, whole, draws, n_columns))
+	if (!is_on_record(w, p, whole))
 		return;
-	p->total_insn = take_draws(p, whole, draws, n_columns, &w->solutions[r]);
+	insn = take_draws(p, whole, draws, n_columns, &w->solutions[r]);
+	if (is_of_time(w)) {
+		share_time(p, whole, w->opts->seed + r, &w->solutions[r]);
+		return;
+	}
+	p->total_insn = insn;
 	if (sd > 0)
 		solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
 }

@@ -113,6 +113,25 @@ check 'and says so' grep -q 'status: raw: most of it ran outside the loops that 
 "$SKIDPROF" report -i p.data --why divide >why 2>err
 check 'why of the other tells what was counted' grep -q '^ *instructions  *counted' why
 
+# Of time and bursts alone averages are shares of a region, which its paces spread: what the budget leaves out has them, too.
+"$SKIDPROF" record --pmu sim -q --no-branches -e cycles --bursts 40000 -o t.data --truth t.truth ./many >/dev/null 2>err
+"$SKIDPROF" report -i t.data --budget 0.001 --insns --format json >t.json 2>err
+"$SKIDPROF" report -i t.data --truth t.truth --insns --format json >exact.json 2>err
+python3 - >rows <<'P'
+import json, os, sys
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests"))
+from shares import shares
+told, exact = json.load(open("t.json")), json.load(open("exact.json"))
+print("averaged", any("averaged along" in r["why"] for r in told["regions"]))
+found = sorted(shares(told, exact, least=0.002), reverse=True)
+print("slow", abs(found[0].by_time - found[0].exact) > 0.3, abs(found[0].by_bursts - found[0].exact) < 0.03)
+print("hold", len(found) > 100, sum(f.lo <= f.exact <= f.hi for f in found) / len(found) > 0.8)
+P
+sed 's/^/# /' rows
+check 'time and bursts alone are averaged' grep -qx 'averaged True' rows
+check 'shares are near, where time is far off' grep -qx 'slow True True' rows
+check 'and their intervals hold' grep -qx 'hold True True' rows
+
 "$SKIDPROF" record --pmu sim -q --no-branches -o n.data --truth n.truth ./many >/dev/null 2>err
 "$SKIDPROF" report -i n.data --format json 2>err | grep -c averaged >count
 check 'without branch records nothing is averaged' grep -qx 0 count
