@@ -23,7 +23,7 @@ enum profile_evidence {
 	PROFILE_BY_TRUTH = 1 << 3,   /* counted exactly, in another run (match_apply) */
 	PROFILE_BY_TRIPS = 1 << 4,   /* eq. 8 */
 	PROFILE_BY_PRECISE = 1 << 5, /* samples seen where they were caused, as sampled */
-	PROFILE_BY_BORDER = 1 << 6,  /* eq. 15: of equations only */
+	PROFILE_BY_BORDER = 1 << 6,  /* eq. 15, by loop */
 };
 
 struct profile_equation { /* a mix equation of a region (eq. 6), for --why */

@@ -140,8 +140,8 @@ const char *report_no_ipc(const struct profile *p, double insn, double cyc)
 
 /* By bits of enum profile_evidence: as data, where words are stable, and as text. */
 static const char *const evidence_words[][2] = {
-	{ "flow", "flow" },   { "mix", "totals" },   { "path", "branches" },
-	{ "truth", "truth" }, { "trips", "bounds" }, { "precise", "precise" },
+	{ "flow", "flow" },    { "mix", "totals" },      { "path", "branches" }, { "truth", "truth" },
+	{ "trips", "bounds" }, { "precise", "precise" }, { "loops", "loops" },
 };
 
 static void list_evidence(uint8_t evidence, size_t column, char out[KNOWN_MAX])

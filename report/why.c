@@ -115,9 +115,7 @@ static const char *advice_of_bursts(const struct profile *p, const struct profil
 		return "a larger --budget (report).  " BY_TRUTH;
 	if (is_reason(r, reason_text_too_large)) /* or the others that begin so */
 		return BY_TRUTH ".  Longer runs and larger --burst-budgets help only if they show that less "
-		                "of its code runs.  No "
-		                "averages are made of bursts: they come by time, and how fast its parts run "
-		                "is not known";
+		                "of its code runs";
 	if (is_reason(r, reason_text_few_samples))
 		return "a longer run, or a smaller period (-c).  " BY_TRUTH;
 	if (is_reason(r, reason_text_broken_stacks))
@@ -260,6 +258,9 @@ static const char *evidence_means(const struct profile *p, uint8_t bit)
 		       "8)";
 	case PROFILE_BY_PRECISE:
 		return "precise: samples of instructions that are seen where they were caused";
+	case PROFILE_BY_BORDER:
+		return "loops: samples in a loop whose visits are long, so that few skid over its borders "
+		       "(eq. 15)";
 	default:
 		return "truth: an exact count, of another run";
 	}
@@ -269,7 +270,7 @@ static void print_known(const struct profile *p, const struct profile_func *func
 {
 	if (func->evidence)
 		fputs("  evidence (equations are those of skidprof-model(7)):\n", f);
-	for (unsigned bit = 1; bit <= PROFILE_BY_PRECISE; bit <<= 1)
+	for (unsigned bit = 1; bit <= PROFILE_BY_BORDER; bit <<= 1)
 		if (func->evidence & bit)
 			fprintf(f, "    %s\n", evidence_means(p, (uint8_t)bit));
 }

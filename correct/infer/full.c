@@ -56,7 +56,8 @@ static uint32_t settled(const struct posterior *post, const double *t)
 static int evidence_of(const struct posterior *post, const struct equations *eqs, double *hessian,
                        uint8_t *bits)
 {
-	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH };
+	static const uint8_t kinds[] = { PROFILE_BY_MIX, PROFILE_BY_TRIPS, PROFILE_BY_PATH,
+		                         PROFILE_BY_BORDER };
 	size_t d = post->n_free;
 	double *axes = mem_calloc(d * d + 1, sizeof(*axes));
 
