@@ -131,14 +131,22 @@ static void find_callees(struct finder *f)
 	free(first);
 }
 
-/* Components of steps; with `calls` also of the edges into callees, whether they are known to return or not. */
+/*
+ * Components of steps; with `calls` also of the edges into callees, whether they are known to return or not.  Returns of a recursion
+ * lead from all that its functions end in, as memcpy(), back into them: with `calls` they are steps over its calls, too.
+ */
 static void find_comps(struct finder *f, bool calls)
 {
 	const struct problem *p = f->p;
 	uint32_t *off = mem_calloc(p->n_blocks + 2, sizeof(*off)),
 	         *to = mem_calloc(2 * p->n_edges + 1, sizeof(*to)), at = 0, n_comps;
+	struct groups back;
 
+	groups_make(&back, p->n_edges, p->n_blocks, e,
+	            calls && p->edges[e].kind == FLOW_RET ? (int64_t)p->edges[e].recursive - 1 : -1);
 	for (uint32_t b = 0; b < p->n_blocks; b++) {
+		for (uint32_t k = back.first[b]; k < back.first[b + 1]; k++)
+			to[at++] = p->edges[back.of[k]].to;
 		for (uint32_t e = f->out0[b]; e < f->out0[b + 1]; e++) {
 			const struct problem_edge *edge = &p->edges[e];
 			uint32_t step = interior_step(f, e);
@@ -148,12 +156,13 @@ static void find_comps(struct finder *f, bool calls)
 				if (f->ret0[edge->call] < f->ret0[edge->call + 1])
 					step = p->edges[f->rets[f->ret0[edge->call]]].to;
 			}
-			if (step != NONE)
+			if (step != NONE && !(calls && edge->recursive && edge->kind == FLOW_RET))
 				to[at++] = step;
 		}
 		off[b + 1] = at;
 	}
 	scc_find(&(struct scc_graph){ (uint32_t)p->n_blocks, off, to }, f->comp, &n_comps);
+	groups_fini(&back);
 	free(off);
 	free(to);
 }

@@ -253,6 +253,36 @@ static void callees_that_throw_to_their_callers_are_known_first(void **state)
 	free(m);
 }
 
+/*
+ * f (0, 1, 2, 3) calls itself and ends in g (4), as in a memcpy(), which so leads back into it; it calls h (5, 6, 7), which calls
+ * g, too, or does not: g has to be known first, or nothing leads through h's call.
+ */
+static void what_a_recursion_ends_in_is_known_before_its_other_callers(void **state)
+{
+	struct made *m = make(&plain);
+
+	(void)state;
+	add(m, 0, 1, FLOW_FALL, -1);
+	add(m, 0, 3, FLOW_TAKEN, -1);
+	add(m, 1, 0, FLOW_CALL, -1);
+	m->edges[m->p.n_edges - 1].recursive = 1 + 1;
+	add(m, 4, 2, FLOW_RET, -1);
+	m->edges[m->p.n_edges - 1].recursive = 1 + 1;
+	add(m, 3, 0, FLOW_TAKEN, -1);
+	add(m, 2, 5, FLOW_CALL, 2);
+	add(m, 7, 3, FLOW_RET, 2);
+	add(m, 3, 4, FLOW_TAKEN, -1);
+	add(m, 5, 7, FLOW_TAKEN, -1);
+	add(m, 5, 6, FLOW_FALL, -1);
+	add(m, 6, 4, FLOW_CALL, 6);
+	add(m, 4, 7, FLOW_RET, 6);
+	assert_int_equal(find(m), 0);
+	check_balanced(m);
+	for (size_t e = 0; e < m->p.n_edges; e++)
+		assert_true(m->usable[e]);
+	free(m);
+}
+
 /* n functions, each some blocks with random jumps; 0 is a loop.  Each calls later ones, unless it is to be recursive. */
 static void make_random(struct made *m, gsl_rng *rng)
 {
@@ -516,6 +546,7 @@ int main(void)
 		cmocka_unit_test(calls_are_returned_to_where_they_were_made),
 		cmocka_unit_test(callers_may_be_returned_to_from_different_places),
 		cmocka_unit_test(callees_that_throw_to_their_callers_are_known_first),
+		cmocka_unit_test(what_a_recursion_ends_in_is_known_before_its_other_callers),
 		cmocka_unit_test(random_regions_are_filled_as_a_linear_program_fills_them),
 		cmocka_unit_test(flows_of_deep_calls_stay_finite),
 		cmocka_unit_test(functions_that_run_on_into_one_another_without_end_are_refused),
