@@ -184,6 +184,15 @@ void problem_free(struct problem *p)
 	free(p);
 }
 
+double problem_heat(const struct problem *p, const struct problem_block *b)
+{
+	double heat = 0;
+
+	for (uint32_t i = b->insn0; i < b->insn0 + b->n_insn; i++)
+		heat += p->seen_cyc[i] + p->seen_insn[i];
+	return heat;
+}
+
 long problem_block_at(const struct problem *p, uint32_t graph_block)
 {
 	return find_number(p->blocks, p->n_blocks, sizeof(*p->blocks),

@@ -95,6 +95,9 @@ struct solution {
 struct problem *problem_new(const struct flow_graph *g, const struct flow_region *r);
 void problem_free(struct problem *p);
 
+/* Cycles and instructions sampled in a block. */
+double problem_heat(const struct problem *p, const struct problem_block *b);
+
 /* A graph block's number in the problem, -1 if it is not there: blocks are in the graph's order.  O(log B). */
 long problem_block_at(const struct problem *p, uint32_t graph_block);
 /* The same of a graph's edge: the problem's are in the graph's order, too.  O(log E). */

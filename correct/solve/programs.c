@@ -14,15 +14,6 @@ struct programs {
 	double heat, others, all;
 };
 
-static double heat_of(const struct problem *p, const struct problem_block *b)
-{
-	double heat = 0;
-
-	for (uint32_t i = b->insn0; i < b->insn0 + b->n_insn; i++)
-		heat += p->seen_cyc[i] + p->seen_insn[i];
-	return heat;
-}
-
 /* Modules are few, and mostly one: each is summed up by itself. */
 static struct programs find_programs(const struct work *w, const struct problem *p)
 {
@@ -35,7 +26,7 @@ static struct programs find_programs(const struct work *w, const struct problem 
 			continue;
 		for (size_t b = 0; b < p->n_blocks; b++)
 			if (w->graph->blocks[p->blocks[b].graph_block].module == m)
-				heat += heat_of(p, &p->blocks[b]);
+				heat += problem_heat(p, &p->blocks[b]);
 		if (heat > of.heat) {
 			of.others += of.heat;
 			of.other = of.first;
@@ -47,7 +38,7 @@ static struct programs find_programs(const struct work *w, const struct problem 
 		}
 	}
 	for (size_t b = 0; b < p->n_blocks; b++)
-		of.all += heat_of(p, &p->blocks[b]);
+		of.all += problem_heat(p, &p->blocks[b]);
 	return of;
 }
 

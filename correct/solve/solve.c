@@ -224,6 +224,20 @@ static void judge_leak(const struct work *w, const struct problem *p, struct sol
 	solution_doubt(sol, REASON_OF(leak), 100 * p->unseen_share, more_paths(w));
 }
 
+void solve_doubt_off_the_flow(const struct problem *p, struct solution *sol)
+{
+	double all = 0, off = 0;
+
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const double heat = problem_heat(p, &p->blocks[b]);
+
+		all += heat;
+		off += sol->n_draws && !(solution_mean(sol, p->n_blocks, b) > 0) ? heat : 0;
+	}
+	if (off > reason_limit_off_the_flow * all && sol->verdict != VERDICT_UNRELIABLE)
+		solution_doubt(sol, REASON_OF(off_the_flow), 100 * off / all);
+}
+
 /* Calls and returns of a library that several programs use make one flow of theirs, which is none. */
 static void judge_programs(const struct work *w, const struct problem *p, struct solution *sol)
 {
@@ -450,6 +464,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 	if (err == 0) {
 		judge_programs(w, w->scope_problems[s], sol);
 		judge_leak(w, w->scope_problems[s], sol);
+		solve_doubt_off_the_flow(w->scope_problems[s], sol);
 		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
 		judge_cold_calls(w, w->scope_problems[s], sol);
 		solve_doubt_stacks(w->scope_problems[s], sol);

@@ -26,6 +26,9 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
  */
 void solve_doubt_stacks(const struct problem *p, struct solution *sol);
 
+/* What samples fell in ran: doubt a flow that leads through none of it, where that is more than 2% of all. */
+void solve_doubt_off_the_flow(const struct problem *p, struct solution *sol);
+
 /*
  * Is a region too large, or are samples too few for it?  Told before time is spent, which grows with the
  * third power of the free flows: 1,200 were seen to take 1.5 s of a core, and

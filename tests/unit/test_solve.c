@@ -185,6 +185,29 @@ static void totals_that_are_missed_by_more_than_chance_cost_the_status(void **st
 	assert_int_equal(doubted(115800 + 2400, 10, &sol), VERDICT_OK);
 }
 
+/* Two blocks, the flow through the first alone. */
+static int verdict_off(double in_second, double total)
+{
+	struct problem_block blocks[] = { { .n_insn = 1 }, { .insn0 = 1, .n_insn = 1 } };
+	double seen_cyc[] = { total - in_second, in_second }, seen_insn[2] = { 0 };
+	struct problem p = { .blocks = blocks, .n_blocks = 2, .seen_cyc = seen_cyc, .seen_insn = seen_insn };
+	float draws[] = { 1, 0 };
+	struct solution sol = { .draws = draws, .n_draws = 1 };
+
+	solve_doubt_off_the_flow(&p, &sol);
+	return sol.verdict;
+}
+
+/* Samples are where something ran. */
+static void samples_off_the_flow_cost_the_status(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict_off(0, 1000), VERDICT_OK);
+	assert_int_equal(verdict_off(19, 1000), VERDICT_OK);
+	assert_int_equal(verdict_off(21, 1000), VERDICT_UNRELIABLE);
+	assert_int_equal(verdict_off(0, 0), VERDICT_OK);
+}
+
 /* A tenth of the stacks may lead out of the flow; of more, no function is fixed, whatever the region is. */
 static void stacks_that_lead_out_cost_the_status(void **state)
 {
@@ -461,6 +484,7 @@ int main(void)
 		cmocka_unit_test(a_miss_within_the_noise_is_let_pass),
 		cmocka_unit_test(what_other_code_may_have_caused_is_let_pass),
 		cmocka_unit_test(totals_that_are_missed_by_more_than_chance_cost_the_status),
+		cmocka_unit_test(samples_off_the_flow_cost_the_status),
 		cmocka_unit_test(stacks_that_lead_out_cost_the_status),
 		cmocka_unit_test(misses_count_together),
 		cmocka_unit_test(work_is_told_from_the_size_of_a_scope),
