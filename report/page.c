@@ -63,7 +63,7 @@ static int put_page(const void *arg, FILE *f)
 	        "script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
 	        "<meta name=\"viewport\" "
 	        "content=\"width=device-width\"><title>skidprof</title>\n<style>%s</style></head>\n"
-	        "<body><header><h1 id=\"title\"></h1><div id=\"facts\"></div></header>"
+	        "<body><header><h1 id=\"title\"></h1><div id=\"head-facts\"></div></header>"
 	        "<nav id=\"tabs\" role=\"tablist\"></nav><main id=\"main\"></main><div id=\"tip\" "
 	        "hidden></div>\n"
 	        "<noscript><p>This page needs its own script, and nothing else.</p></noscript>\n"

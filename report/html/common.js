@@ -226,7 +226,7 @@ function tabs(sections, shown) {
 function heading(title, facts, doubts) {
 	document.title = `${title} - skidprof`;
 	by_id("title").textContent = title;
-	by_id("facts").append(...facts.map(f => make("p", { class: "fact" }, f)), ...doubts.map(d => make("p", { class: "doubt" }, d)));
+	by_id("head-facts").append(...facts.map(f => make("p", { class: "fact" }, f)), ...doubts.map(d => make("p", { class: "doubt" }, d)));
 }
 
 function first_tab(sections) {

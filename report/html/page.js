@@ -111,7 +111,7 @@ function flame_tip(i, sum) {
 }
 
 function draw_flame() {
-	const box = by_id("flame"), frames = data.flame.frames, sum = flame_sums();
+	const box = by_id("flame-graph"), frames = data.flame.frames, sum = flame_sums();
 	const width = box.clientWidth || 1000, row = 18, least = 0.4, letter = 6.7;
 	const kids = frames.map(() => []);
 	for (let i = 1; i < frames.length; i++)
@@ -171,7 +171,7 @@ function flame_section() {
 	return [make("span", { class: "switch" }, ...buttons),
 		make("span", { class: "switch" }, make("button", { onclick: () => { flame.zoom = 0; draw_flame(); } }, "whole")),
 		make("input", { type: "search", placeholder: "find", "aria-label": "find", oninput: e => { flame.word = e.target.value.toLowerCase(); draw_flame(); } }),
-		make("p", { class: "fact", id: "flame-note" }), make("div", { id: "flame" })];
+		make("p", { class: "fact", id: "flame-note" }), make("div", { id: "flame-graph" })];
 }
 
 // ---- source and assembly ----

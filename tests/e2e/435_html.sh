@@ -101,6 +101,7 @@ dom = open("dom", encoding="utf-8").read()
 body = re.search(r"<section id=\"tab-" + sys.argv[1] + r"\"[^>]*>(.*?)</section>", dom, re.S)[1]
 assert len(re.sub(r"<[^>]*>", "", body)) > 30, body[:200]' "$tab"
 		check 'and nothing was run' sh -c '! grep -qE "<title>(owned|1)<" dom && ! grep -q "<img" dom'
+		check "no element is called $tab: the browser would scroll to it, past the head" sh -c "! grep -q 'id=\"$tab\"' dom"
 		[ $tab = code ] && check 'with a line of source' has dom 'onerror=alert(1)'
 	done
 	for tab in functions lines; do
