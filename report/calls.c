@@ -84,7 +84,7 @@ struct row {
 	const char *name, *full;
 	uint32_t module;
 	uint8_t status;
-	char place[256];
+	char *place; /* of a loop: behind all rows */
 };
 
 static struct cell num(double x)
@@ -323,7 +323,8 @@ const struct profile_insn *trips_insn(const struct profile *p, const struct prof
 	return best;
 }
 
-static struct row trips_row(const struct profile *p, const struct profile_trips *t, double total)
+/* text: room for its name, to its end. */
+static struct row trips_row(const struct profile *p, const struct profile_trips *t, double total, char **text)
 {
 	const struct profile_block *b = &p->blocks[t->header];
 	const struct profile_insn *insn = trips_insn(p, t);
@@ -344,13 +345,37 @@ static struct row trips_row(const struct profile *p, const struct profile_trips 
 	lines_place(p, insn, place);
 	if (place[0] == '?') /* by where it begins, else all loops of a function without lines would be one */
 		snprintf(place, sizeof(place), "0x%" PRIx64, insn->vaddr);
-	snprintf(r.place, sizeof(r.place), "%.180s (%s)", p->funcs[insn->func].name, place);
+	/* Cut off, the brackets of a name would not match, and nothing of it could be folded. */
+	r.place = *text;
+	*text += sprintf(*text, "%s (%s)", p->funcs[insn->func].name, place) + 1;
 	return r;
+}
+
+/* Loops in code that samples or records know. */
+static bool has_code(const struct profile *p, const struct profile_trips *t)
+{
+	return p->blocks[t->header].insn != UINT32_MAX;
+}
+
+/* One block of memory: rows, and behind them *text, room for their names. */
+static struct row *trips_rows(const struct profile *p, char **text)
+{
+	size_t n_bytes = (p->n_trips + 1) * sizeof(struct row);
+	struct row *rows;
+
+	for (size_t i = 0; i < p->n_trips; i++)
+		if (has_code(p, &p->trips[i]))
+			n_bytes += strlen(p->funcs[trips_insn(p, &p->trips[i])->func].name) + PLACE_MAX +
+			           sizeof(" ()");
+	rows = calloc(1, n_bytes);
+	*text = rows ? (char *)(rows + p->n_trips + 1) : NULL;
+	return rows;
 }
 
 int view_trips(const struct profile *p, const struct report_opts *o, struct view *out)
 {
-	struct row *rows = calloc(p->n_trips + 1, sizeof(*rows));
+	char *text;
+	struct row *rows = trips_rows(p, &text);
 	double total = total_of(p);
 	size_t n = 0;
 	bool any = !o->function;
@@ -367,12 +392,12 @@ int view_trips(const struct profile *p, const struct report_opts *o, struct view
 		const struct profile_trips *t = &p->trips[i];
 		const struct profile_block *b = &p->blocks[t->header];
 
-		if (b->insn == UINT32_MAX)
+		if (!has_code(p, t))
 			continue;
 		if (o->function && !report_matches(&p->funcs[p->insns[b->insn].func], o->function) &&
 		    !report_matches(&p->funcs[b->func], o->function))
 			continue;
-		rows[n] = trips_row(p, t, total);
+		rows[n] = trips_row(p, t, total, &text);
 		n += rows[n].share > 0;
 	}
 	finish(p, o, rows, n, out);

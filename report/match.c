@@ -29,13 +29,25 @@ static size_t operator_at(const char *name)
 	       (strncmp(name + sizeof(word) - 1, "()", 2) == 0 ? 2 : 0);
 }
 
-/* "ns::A<int>::f<char>(long)" without its arguments, ns::A::f, and those of templates if they are to go: cut off at size - 1. */
-static void strip(const char *name, bool templates, char *out, size_t size)
+/* How many characters of an ABI tag stand here, "[abi:cxx11]", which source code does not write; 0 = none. */
+static size_t tag_at(const char *name)
+{
+	return strncmp(name, "[abi:", 5) == 0 && strchr(name, ']') ? strcspn(name, "]") + 1 : 0;
+}
+
+/*
+ * "ns::A<int>::f[abi:cxx11]<char>(long)" without its arguments, and ns::A::f if those of templates and tags are to go, too: cut off at
+ * size - 1.
+ */
+static void strip(const char *name, bool templates, bool tags, char *out, size_t size)
 {
 	static const char nameless[] = "(anonymous namespace)";
 	size_t n = 0, depth = 0, taken;
 
 	for (; *name && n + 1 < size; name += taken) {
+		taken = tags ? tag_at(name) : 0;
+		if (taken)
+			continue;
 		taken = operator_at(name);
 		if (!taken)
 			taken = strncmp(name, nameless, sizeof(nameless) - 1) == 0 ? sizeof(nameless) - 1 : 1;
@@ -71,8 +83,8 @@ static bool named(const char *name, const char *word)
 
 	if (strcmp(name, word) == 0)
 		return true;
-	for (int templates = 0; templates < 2; templates++) {
-		strip(name, templates, bare, sizeof(bare));
+	for (int without = 0; without < 4; without++) {
+		strip(name, without & 1, without & 2, bare, sizeof(bare));
 		if (ends_with(bare, word) || (is_glob(word) && fnmatch(word, bare, 0) == 0))
 			return true;
 	}
@@ -121,20 +133,38 @@ bool report_matches(const struct profile_func *f, const char *pattern)
 	return fnmatch(pattern, f->name, 0) == 0 || fnmatch(pattern, f->linkage, 0) == 0;
 }
 
+/* The shortest name that has a word in it; NULL: none. */
+static const char *name_with(const char *const *names, const char *word)
+{
+	const char *best = NULL;
+
+	for (; *names; names++)
+		if (strstr(*names, word) && (!best || strlen(*names) < strlen(best)))
+			best = *names;
+	return best;
+}
+
 int report_no_match(const struct profile *p, const char *pattern)
 {
 	const char **names = calloc(p->n_funcs + 1, sizeof(*names));
-	const char *near;
+	const char *near, *with;
 	char shown[200], wanted[200], why[400];
+	bool part;
 
 	if (!names)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->n_funcs; i++)
 		names[i] = p->funcs[i].name;
 	near = cmd_suggest(pattern, names);
+	with = name_with(names, pattern);
+	/* A part of a name is what was meant, rather than another word as long. */
+	part = with && !(near && strstr(near, pattern));
 	text_safe(pattern, wanted, sizeof(wanted));
-	text_safe(near ? near : "", shown, sizeof(shown));
+	text_safe(part ? with : near ? near : "", shown, sizeof(shown));
 	free(names);
+	if (part)
+		return sp_fail(SP_ENOENT, "no function '%s' in this profile; '*%s*' finds '%s' and the like",
+		               wanted, wanted, shown);
 	if (near)
 		return sp_fail(SP_ENOENT, "no function '%s' in this profile; did you mean '%s'?", wanted,
 		               shown);

@@ -23,7 +23,23 @@ g++ -O2 -g over.cc -o over || exit 1
 check 'overloads' status 0 "$SKIDPROF" report -i o.data
 check 'are told apart' sh -c 'grep -q "ns::pick(int)$" out && grep -q "ns::pick(unsigned int)$" out'
 check 'and so are instances of a template' sh -c 'grep -q "turn<1>" out && grep -q "turn<2>" out'
+check 'a part of a name' status 1 "$SKIDPROF" report -i o.data --why tur
+check 'is told how to be found, and not taken for another word as long' has err "'*tur*' finds 'ns::turn<"
 check 'a name without its like has no parameters' sh -c '! grep -q "main(" out'
+cat >deep.cc <<'C'
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+template <class T> __attribute__((noipa)) unsigned walk(T *, unsigned n) { unsigned s = 1; while (n--) s = s * 5 + (s >> 3); return s; }
+int main() { std::printf("%u\n", walk((std::map<std::string, std::vector<std::map<std::string, std::string>>> *)0, 300000)); }
+C
+g++ -O2 -g deep.cc -o deep || exit 1
+"$SKIDPROF" record --pmu sim -q -o deep.data ./deep >/dev/null || exit 1
+check 'loops' status 0 "$SKIDPROF" report -i deep.data --trips
+check 'of functions with long names are called by these, folded' grep -q ' walk<[^ ]*<> > (deep.cc:5)$' out
+check 'and as data' status 0 "$SKIDPROF" report -q -i deep.data --trips --format json
+check 'in full' json 'd["trips"][0]["loop"].endswith("> (deep.cc:5)")'
 check 'a name in full is found by --why' status 0 "$SKIDPROF" report -i o.data --why 'ns::pick(unsigned int)'
 check 'alone' test "$(grep -c '^  status: ' out)" -eq 1
 check 'as data the name stays, and the full one is beside it' status 0 "$SKIDPROF" report -q -i o.data --format json

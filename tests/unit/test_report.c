@@ -427,6 +427,7 @@ static void functions_are_found_by_every_name_they_have(void **state)
 		.linkage = "i"
 	};
 	const struct profile_func hidden = { .name = "(anonymous namespace)::step(int)", .linkage = "h" };
+	const struct profile_func tagged = { .name = "ns::make<int>[abi:cxx11](int)", .linkage = "t" };
 
 	(void)state;
 	assert_true(report_matches(&f, "ns::Vec::dot(int, int)"));
@@ -455,6 +456,12 @@ static void functions_are_found_by_every_name_they_have(void **state)
 	assert_true(report_matches(&shift, "operator<<"));
 	assert_true(report_matches(&shift, "ns::operator<<"));
 	assert_true(report_matches(&hidden, "step"));
+	/* The compiler's tags are not in the source. */
+	for (const char *const *word = (const char *const[]){ "make", "ns::make<int>", "make<int>[abi:cxx11]",
+	                                                      "make[abi:cxx11]", NULL };
+	     *word; word++)
+		assert_true(report_matches(&tagged, *word));
+	assert_false(report_matches(&tagged, "cxx11"));
 	assert_true(report_matches(&other, "malloc"));
 	assert_true(report_matches(&other, "__libc_malloc"));
 	assert_true(report_matches(&other, "__GI___libc_malloc"));
