@@ -158,6 +158,17 @@ static size_t advice_without_counts(const struct profile *p, const struct profil
 	return weak;
 }
 
+/* What helps where no more of anything does, or NULL. */
+static const char *advice_of_reason(const struct profile_region *r)
+{
+	const char *several = reason_text_several_programs;
+
+	/* Averages have it behind theirs. */
+	if (r->why && memmem(r->why, strlen(r->why), several, strcspn(several, "%")))
+		return "report --comm NAME, of one program: more of the same recording doesn't help";
+	return is_reason(r, reason_text_off_the_flow) ? BY_TRUTH : NULL;
+}
+
 size_t why_advice(const struct profile *p, const struct profile_func *func, const struct profile_region *r,
                   char out[][WHY_ADVICE_BYTES])
 {
@@ -170,6 +181,10 @@ size_t why_advice(const struct profile *p, const struct profile_func *func, cons
 	/* What was counted one by one has nothing to settle. */
 	if (p->meta.truth)
 		return 0;
+	if (advice_of_reason(r)) {
+		snprintf(out[0], WHY_ADVICE_BYTES, "%s", advice_of_reason(r));
+		return 1;
+	}
 	if (p->meta.relative)
 		return advice_without_counts(p, func, r, weak, out);
 	if (report_by_clock(&p->meta))

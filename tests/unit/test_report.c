@@ -565,6 +565,30 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	                            advice),
 	                 1);
 	assert_non_null(strstr(advice[0], "a larger --budget"));
+	for (int counted = 0; counted < 2; counted++) {
+		p->meta.relative = !counted;
+		assert_int_equal(why_advice(p, &p->funcs[1],
+		                            &(struct profile_region){
+		                                    .status = PROFILE_UNRELIABLE,
+		                                    .n_free = 2,
+		                                    .why = "averaged along branch records or bursts, not "
+		                                           "solved: its region is of several programs, a "
+		                                           "and b among them" },
+		                            advice),
+		                 1);
+		assert_ptr_equal(strstr(advice[0], "report --comm"), advice[0]);
+		assert_int_equal(why_advice(p, &p->funcs[1],
+		                            &(struct profile_region){
+		                                    .status = PROFILE_UNRELIABLE,
+		                                    .n_free = 2,
+		                                    .why = "63% of its samples are in code that its "
+		                                           "flow does not lead through: 'skidprof "
+		                                           "truth' counts it" },
+		                            advice),
+		                 1);
+		assert_ptr_equal(strstr(advice[0], "'skidprof truth'"), advice[0]);
+	}
+	p->meta.relative = true;
 	/* Timed paths tell instructions by the clock: it can take neither other events nor branch records. */
 	p->meta.relative = false;
 	p->meta.pace = 2;
