@@ -73,7 +73,7 @@ static int add_side(json_t *doc, const char *name, const struct diff_side *s)
 		json_array_append_new(facts, json_text(name));
 		err = html_facts(p, facts);
 		if (err == 0 && !p->meta.truth)
-			html_doubts(p, json_object_get(doc, "doubts"));
+			html_doubts(p, name, json_object_get(doc, "doubts"));
 	}
 	return err;
 }

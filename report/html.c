@@ -99,26 +99,35 @@ static void add_not_counted(const struct profile *p, json_t *doubts)
 	free(lines);
 }
 
-void html_doubts(const struct profile *p, json_t *doubts)
+static void add_doubt(const char *of, const char *why, json_t *doubts)
+{
+	char *text;
+
+	if (asprintf(&text, "%s%s%s", of ? of : "", of ? ": " : "", why) < 0)
+		return;
+	json_array_append_new(doubts, json_text(text));
+	free(text);
+}
+
+void html_doubts(const struct profile *p, const char *of, json_t *doubts)
 {
 	char text[600];
 
-	if (!p->meta.truth)
+	if (!of && !p->meta.truth)
 		add_not_counted(p, doubts);
-
 	if (report_verdict(p) < 0)
-		json_array_append_new(doubts, json_text(sp_error_text()));
+		add_doubt(of, sp_error_text(), doubts);
 	if (*p->meta.truth_why)
-		json_array_append_new(doubts, json_text(p->meta.truth_why));
+		add_doubt(of, p->meta.truth_why, doubts);
 	if (p->meta.n_lost) {
 		snprintf(text, sizeof(text),
 		         "%ju sample%s lost: the program ran faster than they could be written",
 		         (uintmax_t)p->meta.n_lost, p->meta.n_lost == 1 ? " was" : "s were");
-		json_array_append_new(doubts, json_text(text));
+		add_doubt(of, text, doubts);
 	}
 	for (size_t i = 0; i < p->n_modules; i++)
 		if (*p->modules[i].trouble)
-			json_array_append_new(doubts, json_text(p->modules[i].trouble));
+			add_doubt(of, p->modules[i].trouble, doubts);
 }
 
 static double weight_of(const struct profile *p, const struct profile_count *c)
@@ -380,7 +389,7 @@ static int make_document(const struct profile *p, const struct html_opts *o, jso
 	json_object_set_new(doc, "lines", lines);
 	json_object_set_new(doc, "doubts", doubts);
 	json_object_set_new(doc, "title", json_text(*p->meta.cmdline ? p->meta.cmdline : p->meta.input));
-	html_doubts(p, doubts);
+	html_doubts(p, NULL, doubts);
 	if (err == 0)
 		err = add_view(doc, "functions", p, view_functions, REPORT_FUNCTIONS);
 	drop_unshown(json_object_get(doc, "functions"), p->meta.relative);

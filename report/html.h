@@ -15,9 +15,12 @@ struct html_opts {
 	const struct source_opts *sources;
 };
 
-/* Appended: what meta_print says, as lines without "# "; and what speaks against the numbers. */
+/*
+ * Appended: what meta_print says, as lines without "# "; and what speaks against the numbers; of: a word for which
+ * recording's, where a page is of several and says itself what was not counted, else NULL.
+ */
 int html_facts(const struct profile *p, json_t *lines);
-void html_doubts(const struct profile *p, json_t *doubts);
+void html_doubts(const struct profile *p, const char *of, json_t *doubts);
 
 /* The file is replaced whole or not at all.  -SP_EIO with it named. */
 int html_write(const struct profile *p, const struct html_opts *o, const char *path);

@@ -80,6 +80,20 @@ check 'the flame graph, source, loops, regions and time are in it' python3 data.
 check 'a page of exact counts is one, too' python3 look.py exact.html
 check 'a page of what differs' status 0 "$SKIDPROF" diff evil.data evil.truth --html diff.html
 check 'is one as well' python3 look.py diff.html
+"$SKIDPROF" record -q -o clock.data ./evil >/dev/null 2>&1
+check 'a page of time' status 0 "$SKIDPROF" report -q -i clock.data --html clock.html
+check 'and one of its differences' status 0 "$SKIDPROF" diff -q clock.data clock.data --html clocks.html
+cat >doubts.py <<'END'
+import json
+import re
+
+def doubts(name):
+    return json.loads(re.search(r'id="data">(.*?)</script>', open(name, encoding="utf-8").read(), re.S)[1])["doubts"]
+
+assert doubts("clock.html")
+assert all(re.match("(before|after): ", d) for d in doubts("clocks.html")), doubts("clocks.html")
+END
+check 'doubts of it say which recording they are of, and speak of no columns of another page' python3 doubts.py
 check 'and nothing else is written' test ! -s out
 
 if command -v chromium >/dev/null; then
