@@ -396,8 +396,11 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	text_safe(report_name(func), name, sizeof(name));
 	text_safe(report_file(p, func->file), place, sizeof(place));
 	fprintf(f, "\n%s%s", name, func->inlined ? " (inlined)" : "");
-	if (*place)
+	/* Some compilers tell the file alone, as Go's. */
+	if (*place && func->line)
 		fprintf(f, ", %s:%u", place, func->line);
+	else if (*place)
+		fprintf(f, ", %s", place);
 	text_safe(report_module(p, func->module), place, sizeof(place));
 	fprintf(f, "%s%s\n", *place ? ", in " : "", place);
 	print_aliases(func, f);

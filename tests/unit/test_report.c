@@ -469,6 +469,32 @@ static void functions_are_found_by_every_name_they_have(void **state)
 	assert_false(report_matches(&other, "__GI_"));
 }
 
+/* Go's compiler tells the file of a function, and not the line. */
+static void a_file_without_a_line_stands_by_itself(void **state)
+{
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	char *text;
+	int err;
+
+	(void)state;
+	o.view = REPORT_WHY;
+	o.why = "main";
+	text = report_text(p, &o, 0, &err);
+	assert_non_null(text);
+	assert_non_null(strstr(text, "main, "));
+	assert_null(strstr(text, ":0, in "));
+	free(text);
+	for (size_t i = 0; i < p->n_funcs; i++)
+		p->funcs[i].line = 0;
+	text = report_text(p, &o, 0, &err);
+	assert_non_null(text);
+	assert_non_null(strstr(text, ".c, in "));
+	assert_null(strstr(text, ":0, in "));
+	free(text);
+	profile_free(p);
+}
+
 static void a_function_that_is_not_there_gets_the_nearest(void **state)
 {
 	struct profile *p = profile_fixture();
@@ -1150,6 +1176,7 @@ int main(void)
 		cmocka_unit_test(what_the_limit_hides_is_said),
 		cmocka_unit_test(rows_are_sorted_by_any_key),
 		cmocka_unit_test(functions_are_found_by_every_name_they_have),
+		cmocka_unit_test(a_file_without_a_line_stands_by_itself),
 		cmocka_unit_test(a_function_that_is_not_there_gets_the_nearest),
 		cmocka_unit_test(without_counts_shares_of_the_region_are_shown),
 		cmocka_unit_test(no_functions_are_no_error),
