@@ -278,6 +278,22 @@ OURS = ('code that was overwritten', 'too many pages', 'a segment', 'a transacti
         'an unknown instruction')
 
 
+# Student's t: half of a 90% interval of a mean, over its standard error.
+T95 = [6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75]
+
+
+def mean_of(values):
+    """The mean, and half of its 90% interval."""
+    if len(values) < 2:
+        return values[0], float('nan')
+    t = T95[min(len(values) - 2, len(T95) - 1)]
+    return statistics.mean(values), t * statistics.stdev(values) / len(values) ** 0.5
+
+
+def percent(mean, half):
+    return f'{100 * mean:+.1f}+-{100 * half:.1f}%'
+
+
 def row(name):
     found = {step: json.load(open(result(name, step))) for step, _ in STEPS}
     record, held, off, timed = found['record'], found['held'], found['shares'], found['timed']
@@ -286,27 +302,28 @@ def row(name):
     times = lambda i: f'{held[i + 2] / held[i]:5.0f}' if held[i] and held[i + 2] else '    -'
     mean = lambda k: number(statistics.mean(o[k] for o in off)) if off else '     -'
     worst = lambda k: number(max(o[k] for o in off)) if off else '     -'
-    slower = statistics.median(found['slower']) - 1 + record['held']
+    slower = mean_of([r - 1 for r in found['slower']])
     first = (f'{name:15}{record["bursts"] * 10 / record["seconds"]:7.0f}{record["length"]:6d}{100 * record["held"]:6.2f}%'
-             f'{100 * slower:7.1f}%{100 * sum(early.values()) / max(record["bursts"], 1):6.1f}%'
+             f'{percent(*slower):>12}{100 * sum(early.values()) / max(record["bursts"], 1):6.1f}%'
              f'{len(off):7d}{mean(1)} {worst(1)}  {mean(0)} {worst(0)}' +
              (f'{100 * timed["off"]:+7.1f}% +-{100 * timed["half"]:.0f}%' if timed['off'] is not None else '       -'))
     second = f'{name:15}' + ''.join(f'{h:9.0f}' for h in held) + f'  {times(0)}  {times(1)}'
-    return first, second, early
+    return first, second, early, slower[0]
 
 
 def tables(names):
     rows = [row(name) for name in names]
-    head = [f'{"":43}{"ended":>7}{"func-":>7}{"by time":>15}{"by bursts":>15}{"instructions":>15}',
-            f'{"":15}{"bursts":>7}{"long":>6}{"held":>7}{"slower":>8}{"early":>7}{"tions":>7}{"mean":>6} {"worst":>6}'
+    head = [f'{"":47}{"ended":>7}{"func-":>7}{"by time":>15}{"by bursts":>15}{"instructions":>15}',
+            f'{"":15}{"bursts":>7}{"long":>6}{"held":>7}{"slower":>12}{"early":>7}{"tions":>7}{"mean":>6} {"worst":>6}'
             f'  {"mean":>6} {"worst":>6}{"in all":>15}']
     cost = [f'{"":15}{"replayed":>18}{"stepped":>18}{"times less":>14}',
             f'{"":15}{"160":>9}{"1,000":>9}{"160":>9}{"1,000":>9}{"160":>7}{"1,000":>7}']
     causes = {}
-    for _, _, early in rows:
+    for _, _, early, _ in rows:
         for why, k in early.items():
             causes[why] = causes.get(why, 0) + k
-    return head + [r[0] for r in rows], cost + [r[1] for r in rows], causes
+    head_end = ['', f'slower, the mean of these programs: {percent(*mean_of([r[3] for r in rows]))}']
+    return head + [r[0] for r in rows] + head_end, cost + [r[1] for r in rows], causes
 
 
 def show(names, missing):
