@@ -347,8 +347,7 @@ static void add_slots(struct work *w, struct mux_slots *slots)
 		p->total_sd = hypot(p->total_sd, hypot(sum->throttled, sum->ended) * p->total_insn);
 		/* In turns that nothing tells of it may have had a counter for as long as not. */
 		p->total_sd = hypot(p->total_sd, model->guess * sum->untold * p->total_insn);
-		if (slots)
-			p->total_sd = hypot(p->total_sd, mux_slots_sd(slots, s, sum->rested));
+		p->total_sd = hypot(p->total_sd, mux_slots_sd(slots, s));
 	}
 }
 
@@ -361,7 +360,7 @@ static int collect_evidence(struct work *w, struct evidence **out)
 	if (err < 0)
 		return err;
 	show.ev = *out;
-	show.slots = mux_slots_new(w->rec, w->scopes.n);
+	show.slots = mux_slots_new(w->rec, w->rec->insn_event, w->scopes.n);
 	if (w->rec->relative)
 		show.stages = stages_begin(w);
 	if (w->rec->relative && w->rec->burst_event >= 0)

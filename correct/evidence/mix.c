@@ -7,6 +7,8 @@
  * instructions apart, so that an interval lost at the region's edge costs the
  * total but not the mix.
  *
+ * Without group values an event that was sampled is counted by its samples, a period each, where its counters had one.
+ *
  * Groups that are multiplexed count on where they stopped: an interval of such a
  * group is in two pieces, the rest of one slot and the beginning of the next.
  * It is the region's if both are, as the samples of other groups next to them
@@ -24,6 +26,7 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/events.h"
+#include "correct/recording/mux_slots.h"
 #include "correct/skid/dist.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/vec.h"
@@ -64,6 +67,7 @@ struct scope_sums {
 	        n_outside;     /* runs of samples elsewhere between two inside ones, and samples in them */
 	double outside_insn;   /* that those of a few samples stand for, other scopes' too */
 	struct ratios *ratios; /* of all its inside intervals */
+	double by_samples[EFFORT_EVENTS], n_samples[EFFORT_EVENTS]; /* where there are no group values */
 };
 
 struct mix {
@@ -79,6 +83,7 @@ struct mix {
 	struct boundary *boundary;
 	struct ratio *
 	        ratios; /* [n_kinds][scopes] of each event but instructions and cycles, once all is counted; counted_insn 0: not known */
+	struct mux_slots *slots[EFFORT_EVENTS]; /* of events that only samples count */
 	VEC(struct begin *) begins;
 	VEC(struct task) tasks;
 };
@@ -91,16 +96,19 @@ static int kind_at(const struct mix *m, int event)
 	return -1;
 }
 
-static void find_kinds(struct mix *m)
+static void find_kinds(struct mix *m, bool grouped)
 {
 	const struct recording *rec = m->in.rec;
 	const struct pd_reader *r = rec->reader;
+
+	m->n_kinds = 0;
 
 	for (size_t i = 0; i < pd_n_events(r) && m->n_kinds < EFFORT_EVENTS; i++) {
 		const struct pd_event *e = pd_event(r, i);
 		int kind = mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
 
-		if (kind == MIX_NONE || !(e->attr.read_format & PERF_FORMAT_GROUP) ||
+		if (kind == MIX_NONE || (grouped && !(e->attr.read_format & PERF_FORMAT_GROUP)) ||
+		    (!grouped && (kind == MIX_INSN || kind == MIX_CYCLES)) ||
 		    (i < rec->n_events && rec->events[i].same != (int)i))
 			continue;
 		if (kind == MIX_INSN && m->insn < 0)
@@ -123,7 +131,11 @@ static int begin(const struct evidence_input *in, void **state)
 	m->in = *in;
 	m->insn = m->cyc = -1;
 	m->total = 1;
-	find_kinds(m);
+	find_kinds(m, true);
+	if (m->insn < 0)
+		find_kinds(m, false);
+	for (size_t k = 0; m->insn < 0 && k < m->n_kinds; k++)
+		m->slots[k] = mux_slots_new(in->rec, m->event[k], in->n);
 	m->sums = mem_calloc(in->n + 1, sizeof(*m->sums));
 	m->boundary = boundary_new(in->n);
 	for (size_t i = 0; i < in->n; i++) {
@@ -313,6 +325,18 @@ static void follow_samples(struct mix *m, const struct sample_seen *s)
 	t->scope = s->scope;
 }
 
+static void add_sampled(struct mix *m, const struct sample_seen *s)
+{
+	int k = s->scope < 0 ? -1 : kind_at(m, s->record->event);
+
+	for (size_t i = 0; i < m->n_kinds; i++)
+		mux_slots_sample(m->slots[i], m->in.rec, s->record, s->thread, s->scope);
+	if (k < 0)
+		return;
+	m->sums[s->scope]->by_samples[k] += recording_weight(m->in.rec, s->record);
+	m->sums[s->scope]->n_samples[k]++;
+}
+
 static void sample(void *state, const struct sample_seen *s)
 {
 	struct mix *m = state;
@@ -323,8 +347,10 @@ static void sample(void *state, const struct sample_seen *s)
 
 	if (s->record->event == m->in.rec->insn_event)
 		m->sampled += recording_weight(m->in.rec, s->record);
-	if (m->insn < 0)
+	if (m->insn < 0) {
 		follow_samples(m, s);
+		add_sampled(m, s);
+	}
 	if (m->insn < 0 || !read_group(m, smp, &seen))
 		return;
 	grow_tasks(m, s);
@@ -548,6 +574,25 @@ static double ratio_noise(const struct problem *p, const struct ratio *x)
 	return sqrt(x->se * x->se + foreign * foreign + end * end + floor * floor);
 }
 
+/*
+ * By samples: to a part of a period at each crossing (eq. 15), to what the skid hides and slots differ by (eq. 5), and as
+ * instructions are known, which skid over the same borders.
+ */
+static void ratio_of_samples(struct mix *m, size_t scope, size_t k, struct ratio *out)
+{
+	const struct problem *p = m->in.problems[scope];
+	const struct scope_sums *s = m->sums[scope];
+	const double n = s->by_samples[k], period = n / fmax(s->n_samples[k], 1);
+	double own, hidden;
+
+	if (s->n_samples[k] < model->few || p->relative || !(p->total_insn > 0))
+		return;
+	own = hypot(period * sqrt((p->n_crossings + 1) / 6), mux_slots_sd(m->slots[k], scope));
+	hidden = skid_dist_hidden(&p->skid, p->total_cyc * period / n);
+	*out = (struct ratio){ .ratio = n / p->total_insn, .counted_insn = p->total_insn };
+	out->se = hypot(own / p->total_insn, out->ratio * hypot(p->total_sd / p->total_insn, hidden));
+}
+
 static void total_equation(const struct problem *p, struct equations *out)
 {
 	struct equation *eq = equations_add(out, p->n_edges);
@@ -590,12 +635,12 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 
 	total_equation(p, out);
 	(void)space;
-	if (m->insn < 0 || !(r->insn > 0))
-		return 0;
 	for (size_t k = 0; k < m->n_kinds; k++) {
-		const struct ratio x = m->ratios[k * m->in.n + scope];
+		struct ratio x = m->ratios[k * m->in.n + scope];
 		struct equation *eq;
 
+		if (m->insn < 0)
+			ratio_of_samples(m, scope, k, &x);
 		if (!(x.counted_insn > 0))
 			continue;
 		eq = equations_add(out, p->n_edges);
@@ -615,7 +660,7 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 		events[n] = (int)k;
 		scatter[n++] = x.se * p->total_insn / eq->sd;
 	}
-	return tie_noise(r->ratios, events, scatter, n, out);
+	return m->insn < 0 ? 0 : tie_noise(r->ratios, events, scatter, n, out);
 }
 
 static void end(void *state)
@@ -631,6 +676,8 @@ static void end(void *state)
 			ratios_free(m->sums[i]->ratios);
 		free(m->sums[i]);
 	}
+	for (size_t k = 0; k < m->n_kinds; k++)
+		mux_slots_free(m->slots[k]);
 	boundary_free(m->boundary);
 	free(m->ratios);
 	vec_fini(&m->begins);

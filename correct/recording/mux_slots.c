@@ -6,7 +6,7 @@
 
 #include "profiler/base/mem.h"
 
-/* A scope's instructions in the multiplexing slot of its last sample, and over all slots before. */
+/* A scope's counts in the multiplexing slot of its last sample, and over all slots before. */
 struct of_scope {
 	uint64_t slot;
 	double now, sum, squares;
@@ -18,18 +18,22 @@ struct thread {
 };
 
 struct mux_slots {
+	int event;
+	double rested;
 	struct of_scope *scopes;
 	VEC(struct thread) threads;
 	uint64_t n_slots;
 };
 
-struct mux_slots *mux_slots_new(const struct recording *r, size_t n)
+struct mux_slots *mux_slots_new(const struct recording *r, int event, size_t n)
 {
 	struct mux_slots *t;
 
-	if (!r->rests || r->insn_event < 0 || !(rests_share(r->rests, r->insn_event) > 0))
+	if (!r->rests || event < 0 || !(rests_share(r->rests, event) > 0))
 		return NULL;
 	t = mem_calloc(1, sizeof(*t));
+	t->event = event;
+	t->rested = rests_share(r->rests, event);
 	t->scopes = mem_calloc(n + 1, sizeof(*t->scopes));
 	return t;
 }
@@ -62,7 +66,7 @@ void mux_slots_sample(struct mux_slots *t, const struct recording *r, const stru
 		vec_add(&t->threads, (struct thread){ 0 });
 	th = &t->threads.v[thread];
 	th->n_all++;
-	if (rec->event != r->insn_event)
+	if (rec->event != t->event)
 		return;
 	if (!th->slot ||
 	    rests_is_rest(r->rests, rec->event, rec->time_ns - th->time_ns, th->n_all - th->n_then - 1))
@@ -78,7 +82,7 @@ void mux_slots_sample(struct mux_slots *t, const struct recording *r, const stru
 	s->now += recording_weight(r, rec);
 }
 
-double mux_slots_sd(struct mux_slots *t, size_t scope, double rested)
+double mux_slots_sd(struct mux_slots *t, size_t scope)
 {
 	struct of_scope *s = t ? &t->scopes[scope] : NULL;
 	double n;
@@ -88,5 +92,5 @@ double mux_slots_sd(struct mux_slots *t, size_t scope, double rested)
 	end_slot(s);
 	n = fmax((double)t->n_slots, 1);
 	/* Of all slots those that were seen are a sample: where none rested, they are all there were. */
-	return sqrt(rested * fmax(s->squares - s->sum * s->sum / n, 0));
+	return sqrt(t->rested * fmax(s->squares - s->sum * s->sum / n, 0));
 }

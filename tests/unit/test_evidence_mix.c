@@ -529,6 +529,49 @@ static void without_group_counts_the_total_is_what_was_sampled(void **state)
 }
 
 /*
+ * Twenty samples of branches, 50 each, are 1000 of them in 400,000 instructions: to 50 / sqrt(6) at the two ends of the one visit, and
+ * to the 5% that instructions are known to, which is 50.  A ratio's ends are 4 sqrt(2), and no noise is below two thousandths.
+ * Nine samples tell none.
+ */
+static void without_group_counts_an_event_is_counted_by_its_samples(void **state)
+{
+	static const struct hand_event events[] = {
+		{ "instructions:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000, 0, false },
+		{ "cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000, 1, false },
+		{ "cond-branches", PERF_TYPE_RAW, 1, 50, 2, false },
+		{ "loads", PERF_TYPE_RAW, 2, 50, 3, false },
+	};
+	struct bench *b = *state;
+	struct pd_record r = { .type = PERF_RECORD_SAMPLE, .pid = 1, .tid = 1, .event = COND };
+	struct sample_seen s = { .record = &r };
+	const struct equation *cond;
+	struct equations eqs;
+
+	teardown(state);
+	b = calloc(1, sizeof(*b));
+	*state = b;
+	begin_with(b, events, 4);
+	s.rec = b->rec;
+	b->f.p->total_insn = 400000;
+	r.sample.period = 50;
+	for (int i = 0; i < 20; i++)
+		evidence_mix.sample(b->state, &s);
+	r.event = LOAD;
+	for (int i = 0; i < 9; i++)
+		evidence_mix.sample(b->state, &s);
+	evidence_mix.finish(b->state);
+	assert_float_equal(b->f.p->total_sd, 20000, 1e-9);
+	eqs = answer(b);
+	assert_int_equal(eqs.n, 2);
+	cond = named(&eqs, "cond-branches");
+	assert_non_null(cond);
+	assert_float_equal(cond->shown, 1000, 1e-9);
+	assert_float_equal(cond->sd, sqrt(50 * 50 / 6. + 50 * 50 + 16 * 2 + 4), 1e-6);
+	assert_float_equal(cond->w[0], 1 - 0.0025 * 10, 1);
+	equations_fini(&eqs);
+}
+
+/*
  * Intervals of 1000 and 3000: a thread ends in a long one three times as often as in a short one, and half of it ran by then.
  * 4000 inside, 500 at the beginning, (1000^2 + 3000^2) / 4000 / 2 = 1250 at the end.
  */
@@ -564,6 +607,7 @@ int main(void)
 		TEST(an_event_absent_from_the_region_is_left_out),
 		TEST(a_single_run_tells_no_scatter),
 		TEST(without_group_counts_the_total_is_what_was_sampled),
+		TEST(without_group_counts_an_event_is_counted_by_its_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
