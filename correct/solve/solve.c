@@ -287,8 +287,11 @@ void solve_doubt_stacks(const struct problem *p, struct solution *sol)
 {
 	if (p->broken_share <= reason_limit_broken_stacks || sol->verdict > VERDICT_WEAK)
 		return;
-	/* Averages follow a stack through any code, and are better where most do not go on in the scope's. */
-	if (p->broken_share > reason_limit_mostly_broken) {
+	/*
+	 * Averages follow a stack through any code, and are better where most do not go on in the scope's, but not than totals that
+	 * were counted.
+	 */
+	if (p->relative && p->broken_share > reason_limit_mostly_broken) {
 		solution_doubt(sol, VERDICT_UNRELIABLE, reason_text_broken_stacks, 100 * p->broken_share);
 		return;
 	}

@@ -22,8 +22,8 @@ void solve_doubt_totals(const struct equations_shown *shown, double total, struc
 
 /*
  * Stacks end where they lead out of the flow: what they miss is what comes after that, in whichever of its functions.  Where they are
- * many a solution that is OK becomes weak, and none of its counts is fixed; where they are most it is unreliable, and averages are
- * made instead.
+ * many a solution that is OK becomes weak, and none of its counts is fixed; where they are most, and only time was sampled, it is
+ * unreliable, and averages are made instead.
  */
 void solve_doubt_stacks(const struct problem *p, struct solution *sol);
 

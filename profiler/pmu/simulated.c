@@ -524,8 +524,9 @@ static int simulated_run(const struct record_opts *opts, struct record_counts *c
 	if (opts->output)
 		say_summary(&r, &sum);
 	else
-		sp_note("%ju instructions in %s", (uintmax_t)sum.n_insn,
-		        counted(sum.n_processes, "process", "processes", processes));
+		sp_note("%ju instructions in %s%s", (uintmax_t)sum.n_insn,
+		        counted(sum.n_processes, "process", "processes", processes),
+		        r.child.killed_by ? ", until a signal ended it" : "");
 out:
 	sink_free(r.sink);
 	sim_setup_fini(&r.setup);

@@ -54,4 +54,11 @@ check 'where callgrind has it too' grep -q "^$main " cg.out
 "$SKIDPROF" truth -q ./prog >/dev/null
 check 'the default name is truth.callgrind' test -s truth.callgrind
 check 'no other file is left' test -z "$(ls truth.callgrind.* 2>/dev/null)"
+
+# One that is interrupted is counted until then, and the last line says that it was.
+echo 'int main(void) { for (volatile unsigned long i = 0;; i++) ; }' >forever.c
+gcc -O1 -g forever.c -o forever || exit 1
+timeout -s INT 2 "$SKIDPROF" truth -o cut.out ./forever 2>err
+check 'a program that is interrupted is counted' grep -q '^totals: [1-9]' cut.out
+check 'until the signal, which is said' grep -q 'instructions in 1 process, until a signal ended it' err
 exit 0

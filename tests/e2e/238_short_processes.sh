@@ -144,7 +144,7 @@ END
 	fi
 done
 # Threads of a hundredth of a millisecond have no samples, however long one records: thirty moments, of two thirds of a second, tell it.
-"$SKIDPROF" record --pmu clock -o pool.data ./pool 60000 10000 >time.txt 2>pool.err
+"$SKIDPROF" record --pmu clock -o pool.data ./pool 150000 10000 >time.txt 2>pool.err
 sed 's/^/# /' pool.err
 check 'no advice to record for longer where that gives no bursts' sh -c '! grep -q "no bursts in .*record for longer" pool.err'
 # What bursts say they held is of the time of all processes.

@@ -94,7 +94,8 @@ bad = False
 for name in ("main", "cheap"):
     read, sample = 100 * by_read[name] / by_read[""], by_sample[name] / by_sample[""]
     print(f"# {name}: perf {perf[name]}%, by reads {read:.4f}%; ours {100 * ours[name]:.4f}%, by samples {100 * sample:.4f}%")
-    bad |= abs(read - perf[name]) > 0.005 + 1e-9 or abs(sample - ours[name]) > 1e-9
+    # A sample that came with a system call is the kernel's; whether one did hangs on the length of the environment.
+    bad |= abs(read - perf[name]) > 0.005 + 1e-9 or abs(sample - ours[name]) > 2 / by_sample[""]
 sys.exit(bad)
 P
 }

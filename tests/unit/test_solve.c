@@ -221,11 +221,14 @@ static void stacks_that_lead_out_cost_the_status(void **state)
 	solve_doubt_stacks(&p, &sol);
 	assert_true(sol.verdict == VERDICT_WEAK && sol.contradicted);
 	assert_non_null(strstr(sol.why, "12% of its branch records or bursts"));
-	/* Where most are broken averages are made instead. */
-	sol = (struct solution){ .verdict = VERDICT_OK };
+	/* Where most are broken, and no totals were counted, averages are made instead. */
 	p.broken_share = 0.52;
-	solve_doubt_stacks(&p, &sol);
-	assert_true(sol.verdict == VERDICT_UNRELIABLE);
+	for (int relative = 0; relative < 2; relative++) {
+		sol = (struct solution){ .verdict = VERDICT_OK };
+		p.relative = relative;
+		solve_doubt_stacks(&p, &sol);
+		assert_true(sol.verdict == (relative ? VERDICT_UNRELIABLE : VERDICT_WEAK));
+	}
 	sol = (struct solution){ .verdict = VERDICT_UNRELIABLE, .why = "known before" };
 	solve_doubt_stacks(&p, &sol);
 	assert_true(sol.verdict == VERDICT_UNRELIABLE && strcmp(sol.why, "known before") == 0);
