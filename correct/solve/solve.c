@@ -289,9 +289,9 @@ void solve_doubt_stacks(const struct problem *p, struct solution *sol)
 		return;
 	/*
 	 * Averages follow a stack through any code, and are better where most do not go on in the scope's, but not than totals that
-	 * were counted.
+	 * were counted, or that cycles between branches tell.
 	 */
-	if (p->relative && p->broken_share > reason_limit_mostly_broken) {
+	if (p->relative && !(p->pace > 0) && p->broken_share > reason_limit_mostly_broken) {
 		solution_doubt(sol, VERDICT_UNRELIABLE, reason_text_broken_stacks, 100 * p->broken_share);
 		return;
 	}
