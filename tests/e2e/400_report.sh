@@ -81,16 +81,16 @@ __attribute__((noipa)) unsigned lasting(unsigned n) { unsigned s = 1; while (n--
 int main(int argc, char **argv) { unsigned n = atoi(argv[1]); printf("%u\n", brief(n) + lasting(50 * n)); return argc > 2; }
 C
 gcc -O2 -g brief.c -o brief || exit 1
-# A 90% interval misses once in ten: three or more of five do less than once in a hundred times.
+# A 90% interval misses once in ten (13 times in 80 seeds of this one): five or more of twelve do once in two hundred times.
 hold=0
-for seed in 1 2 3 4 5; do
+for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	"$SKIDPROF" record --pmu sim --seed $seed -q -o brief.data --truth brief.truth ./brief 25000 >/dev/null 2>&1
 	"$SKIDPROF" compare -q -i brief.data --truth brief.truth --format json >out 2>err
 	check "a dozen samples are not fixed (seed $seed)" json '[f["status"] for f in d["functions"] if f["name"] == "brief"] == ["weak"]'
 	json 'all(f["lo"] <= f["truth"] <= f["hi"] for f in d["functions"] if f["name"] == "brief")' && hold=$((hold + 1))
 	"$SKIDPROF" report -i brief.data --why brief >>reasons 2>/dev/null
 done
-check "their intervals hold the truth, $hold of 5" test $hold -ge 3
+check "their intervals hold the truth, $hold of 12" test $hold -ge 8
 check 'for they are few' grep -q 'status: weak: it ran less than 20 samples stand for' reasons
 
 # A budget that is too small: what has no room in it is not called fixed, with the reason, and is the same each time.
