@@ -96,13 +96,14 @@ static int kind_at(const struct mix *m, int event)
 	return -1;
 }
 
+/* Those of groups; or those that are only sampled, beside instructions and cycles. */
 static void find_kinds(struct mix *m, bool grouped)
 {
 	const struct recording *rec = m->in.rec;
 	const struct pd_reader *r = rec->reader;
 
 	m->n_kinds = 0;
-
+	m->insn = m->cyc = -1;
 	for (size_t i = 0; i < pd_n_events(r) && m->n_kinds < EFFORT_EVENTS; i++) {
 		const struct pd_event *e = pd_event(r, i);
 		int kind = mix_kind_of(e->name, e->attr.type, e->attr.config, pd_header(r)->cpuid);
@@ -129,7 +130,6 @@ static int begin(const struct evidence_input *in, void **state)
 
 	*state = m;
 	m->in = *in;
-	m->insn = m->cyc = -1;
 	m->total = 1;
 	find_kinds(m, true);
 	if (m->insn < 0)
@@ -578,19 +578,21 @@ static double ratio_noise(const struct problem *p, const struct ratio *x)
  * By samples: to a part of a period at each crossing (eq. 15), to what the skid hides and slots differ by (eq. 5), and as
  * instructions are known, which skid over the same borders.
  */
-static void ratio_of_samples(struct mix *m, size_t scope, size_t k, struct ratio *out)
+static struct ratio ratio_of_samples(const struct mix *m, size_t scope, size_t k)
 {
 	const struct problem *p = m->in.problems[scope];
 	const struct scope_sums *s = m->sums[scope];
 	const double n = s->by_samples[k], period = n / fmax(s->n_samples[k], 1);
-	double own, hidden;
+	double own, hidden, ratio = n / p->total_insn;
 
 	if (s->n_samples[k] < model->few || p->relative || !(p->total_insn > 0))
-		return;
+		return (struct ratio){ 0 };
 	own = hypot(period * sqrt((p->n_crossings + 1) / 6), mux_slots_sd(m->slots[k], scope));
 	hidden = skid_dist_hidden(&p->skid, p->total_cyc * period / n);
-	*out = (struct ratio){ .ratio = n / p->total_insn, .counted_insn = p->total_insn };
-	out->se = hypot(own / p->total_insn, out->ratio * hypot(p->total_sd / p->total_insn, hidden));
+	return (struct ratio){ .ratio = ratio,
+		               .se = hypot(own / p->total_insn,
+		                           ratio * hypot(p->total_sd / p->total_insn, hidden)),
+		               .counted_insn = p->total_insn };
 }
 
 static void total_equation(const struct problem *p, struct equations *out)
@@ -636,11 +638,10 @@ static int equations(void *state, size_t scope, const struct space *space, struc
 	total_equation(p, out);
 	(void)space;
 	for (size_t k = 0; k < m->n_kinds; k++) {
-		struct ratio x = m->ratios[k * m->in.n + scope];
+		const struct ratio x =
+		        m->insn < 0 ? ratio_of_samples(m, scope, k) : m->ratios[k * m->in.n + scope];
 		struct equation *eq;
 
-		if (m->insn < 0)
-			ratio_of_samples(m, scope, k, &x);
 		if (!(x.counted_insn > 0))
 			continue;
 		eq = equations_add(out, p->n_edges);

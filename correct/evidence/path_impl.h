@@ -182,13 +182,14 @@ int path_noise(const struct path *s, const struct scope_stacks *r, const float *
 /* Where only time was sampled: a stage's stacks stand for as many instructions as its time, be its branches few or many. */
 void path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p);
 
-/* Moments of which only time is known. */
+/* Moments of which only time is known, by their stacks. */
 struct path_moments {
-	const void *of;
-	size_t n;
-	/* Adds to n[B], by blocks of p, what one half (0, 1) of moment i stands for. */
-	void (*add_half)(const void *of, const struct problem *p, size_t i, int half, double *n);
-	const struct timed_paths *paths;
+	const struct path *path;
+	const struct scope_stacks *scope;
+	const void *arg;
+	/* Adds to n[B], by blocks of p, what piece k of a stack, scope->pieces[k], stands for. */
+	void (*add_piece)(const struct path_moments *m, const struct problem *p, const struct stack *st,
+	                  size_t k, double *n);
 };
 
 /* Moves draws by what the paces of moments may differ by (eq. 19). */

@@ -34,13 +34,8 @@ static void move_edges(const struct problem *p, const double *mean, struct solut
 /* Each draw has the instructions that the scope ran, as far as they are known. */
 static void set_totals(const struct problem *p, gsl_rng *rng, struct solution *out)
 {
-	for (size_t i = 0; i < out->n_draws; i++) {
-		const double has = solution_draw_insn(out, p, i),
-		             is = fmax(p->total_insn + gsl_ran_gaussian(rng, p->total_sd), 0);
-
-		for (size_t b = 0; b < p->n_blocks && has > 0; b++)
-			out->draws[i * p->n_blocks + b] *= (float)(is / has);
-	}
+	for (size_t i = 0; i < out->n_draws; i++)
+		solution_set_insn(out, p, i, fmax(p->total_insn + gsl_ran_gaussian(rng, p->total_sd), 0));
 }
 
 /*
@@ -148,16 +143,18 @@ static void add_half(struct halves *h, bool timed, double *n)
 	vec_add(&h->v, half);
 }
 
-/* The first half of a moment's burst, and the one after it. */
-static void add_halves(struct halves *h, const struct path_moments *m, size_t i, double *n)
+/* The first half of a moment's stack, and the one after it. */
+static void add_halves(struct halves *h, const struct path_moments *m, const struct stack *st, double *n)
 {
 	const size_t first = h->v.n;
 	bool both;
 
-	for (int half = 0; half < 2; half++) {
-		m->add_half(m->of, h->p, i, half, n);
-		add_half(h, false, n);
+	for (uint32_t k = 0; k < st->n_pieces; k++) {
+		if (k == st->n_pieces / 2)
+			add_half(h, false, n);
+		m->add_piece(m, h->p, st, st->piece0 + k, n);
 	}
+	add_half(h, false, n);
 	/* A stack of one piece has nothing beside it. */
 	both = h->v.v[first].n_shares && h->v.v[first + 1].n_shares;
 	h->v.v[first].other = first + both;
@@ -297,17 +294,17 @@ static void halves_init(struct halves *h, const struct path_moments *m, const st
                         struct told *told)
 {
 	double *n = mem_calloc(5 * p->n_blocks + 1, sizeof(*n));
-	const size_t stride = m->n / EFFORT_MOMENTS + 1;
+	const size_t stride = m->scope->stacks.n / EFFORT_MOMENTS + 1;
 
 	*h = (struct halves){ .p = p,
 		              .n = n + p->n_blocks,
 		              .sd = n + 2 * p->n_blocks,
 		              .factor = n + 3 * p->n_blocks,
 		              .times = n + 4 * p->n_blocks };
-	for (size_t i = 0; i < m->n; i += stride)
-		add_halves(h, m, i, n);
+	for (size_t i = 0; i < m->scope->stacks.n; i += stride)
+		add_halves(h, m, &m->scope->stacks.v[i], n);
 	h->n_moments = h->v.n;
-	add_paths(h, m->paths, told, n);
+	add_paths(h, &m->path->in.rec->paths, told, n);
 	set_costs(h);
 	set_sd(h);
 	for (size_t k = 0; k < h->shares.n; k++)
@@ -581,7 +578,7 @@ void path_spread_moments(const struct path_moments *m, const struct problem *p, 
 	/* Where bursts go through all loops they tell shares by themselves, and better. */
 	if (!paths_tell(&told) || p->stay_share <= reason_limit_apart_in_time)
 		told.n = 0;
-	told_init(&told, &h, m->paths);
+	told_init(&told, &h, &m->path->in.rec->paths);
 	out->told_share = told.n ? 1 - told.untold : 0;
 	if ((double)told.n_lost > model->timed_missed * (double)(told.n + told.n_lost))
 		out->told_share = 0;
@@ -596,39 +593,24 @@ void path_spread_moments(const struct path_moments *m, const struct problem *p, 
 	free(times);
 }
 
-/* The stacks of a scope. */
-struct of_scope {
-	const struct path *s;
-	const struct scope_stacks *r;
-};
-
-static void add_scope_half(const void *of, const struct problem *p, size_t i, int half, double *n)
+static void add_piece(const struct path_moments *m, const struct problem *p, const struct stack *st, size_t k,
+                      double *n)
 {
-	const struct of_scope *scope = of;
-	const struct stack *st = &scope->r->stacks.v[i];
-	const uint32_t middle = st->n_pieces / 2;
+	const struct piece *piece = &m->path->all.v[m->scope->pieces.v[k]];
 
-	for (uint32_t k = half ? middle : 0; k < (half ? st->n_pieces : middle); k++) {
-		const struct piece *piece = &scope->s->all.v[scope->r->pieces.v[st->piece0 + k]];
-
-		for (uint32_t e = 0; e < piece->n_edges; e++)
-			n[p->edges[scope->s->pool.v[piece->edge0 + e]].to] += st->insn;
-	}
+	for (uint32_t e = 0; e < piece->n_edges; e++)
+		n[p->edges[m->path->pool.v[piece->edge0 + e]].to] += st->insn;
 }
 
-static struct path_moments moments_of(const struct of_scope *scope)
+static struct path_moments moments_of(const struct path *s, size_t scope)
 {
-	return (struct path_moments){ .of = scope,
-		                      .n = scope->r->stacks.n,
-		                      .add_half = add_scope_half,
-		                      .paths = &scope->s->in.rec->paths };
+	return (struct path_moments){ .path = s, .scope = &s->scopes[scope], .add_piece = add_piece };
 }
 
 bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, double *pace, double *sd)
 {
 	const struct path *s = evidence_state(ev, &evidence_path);
-	const struct of_scope of = { s, &s->scopes[scope] };
-	const struct path_moments m = moments_of(&of);
+	const struct path_moments m = moments_of(s, scope);
 	gsl_rng *rng = mem_have(gsl_rng_alloc(gsl_rng_mt19937));
 	double paces[EFFORT_PACES];
 	struct halves h;
@@ -656,10 +638,9 @@ bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, doub
 void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out)
 {
 	const struct path *s = evidence_state(ev, &evidence_path);
-	const struct of_scope of = { s, &s->scopes[scope] };
-	const struct path_moments m = moments_of(&of);
+	const struct path_moments m = moments_of(s, scope);
 	const struct problem *p = s->in.problems[scope];
 
-	if (out->n_draws && p->relative && !(p->pace > 0 && !p->pace_timed) && m.n)
+	if (out->n_draws && p->relative && !(p->pace > 0 && !p->pace_timed) && m.scope->stacks.n)
 		path_spread_moments(&m, p, seed, out);
 }

@@ -429,51 +429,53 @@ int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draw
 	return err;
 }
 
-static bool leads_through(const struct whole *w, const struct stack *st, const struct problem *p)
+/* Each stack once for a region, however often it comes there. */
+static void count_stack(const struct whole *w, size_t i, const int32_t *region_of, size_t *last, double *n)
 {
-	for (uint32_t k = 0; k < st->n_pieces; k++) {
-		const struct run *run = &w->runs.v[w->stacks.pieces.v[st->piece0 + k]];
-
-		for (uint32_t b = run->block0; b < run->block0 + run->n_blocks; b++)
-			if (problem_block_at(p, b) >= 0)
-				return true;
-	}
-	return false;
-}
-
-double whole_stacks_in(const struct whole *w, const struct problem *p)
-{
-	double n = 0;
-
-	for (size_t i = 0; i < w->stacks.stacks.n; i++)
-		n += leads_through(w, &w->stacks.stacks.v[i], p);
-	return n;
-}
-
-/* Runs that begin in one half of a stack are its. */
-static void add_half(const void *of, const struct problem *p, size_t i, int half, double *n)
-{
-	const struct whole *w = of;
 	const struct stack *st = &w->stacks.stacks.v[i];
-	const uint32_t middle = st->n_pieces / 2;
 
-	for (uint32_t k = half ? middle : 0; k < (half ? st->n_pieces : middle); k++) {
-		const struct run *run = &w->runs.v[w->stacks.pieces.v[st->piece0 + k]];
+	for (uint32_t k = st->piece0; k < st->piece0 + st->n_pieces; k++) {
+		const struct run *run = &w->runs.v[w->stacks.pieces.v[k]];
 
 		for (uint32_t b = run->block0; b < run->block0 + run->n_blocks; b++) {
-			const long at = problem_block_at(p, b);
+			const int32_t r = region_of[b];
 
-			if (at >= 0)
-				n[at] += (double)w->weight[st->piece0 + k];
+			if (r < 0 || last[r] == i + 1)
+				continue;
+			last[r] = i + 1;
+			n[r]++;
 		}
+	}
+}
+
+void whole_count_stacks(const struct whole *w, const struct flow_regions *regions, double *n)
+{
+	size_t *last = mem_calloc(regions->n + 1, sizeof(*last));
+
+	for (size_t i = 0; i < w->stacks.stacks.n; i++)
+		count_stack(w, i, regions->of_block, last, n);
+	free(last);
+}
+
+/* Runs are told by blocks of the graph. */
+static void add_run(const struct path_moments *m, const struct problem *p, const struct stack *st, size_t k,
+                    double *n)
+{
+	const struct whole *w = m->arg;
+	const struct run *run = &w->runs.v[m->scope->pieces.v[k]];
+
+	(void)st;
+	for (uint32_t b = run->block0; b < run->block0 + run->n_blocks; b++) {
+		const long at = problem_block_at(p, b);
+
+		if (at >= 0)
+			n[at] += (double)w->weight[k];
 	}
 }
 
 void whole_spread_paces(const struct whole *w, const struct problem *p, uint64_t seed, struct solution *out)
 {
-	const struct path_moments m = {
-		.of = w, .n = w->stacks.stacks.n, .add_half = add_half, .paths = &w->path.in.rec->paths
-	};
+	const struct path_moments m = { &w->path, &w->stacks, w, add_run };
 
 	path_spread_moments(&m, p, seed, out);
 }

@@ -23,8 +23,8 @@ void whole_sample(struct whole *w, const struct sample_seen *seen);
  */
 int whole_draws(struct whole *w, double total_insn, uint64_t seed, size_t n_draws, float *draws);
 
-/* How many stacks lead through p's code. */
-double whole_stacks_in(const struct whole *w, const struct problem *p);
+/* After whole_draws(): how many stacks lead through each region, added to n[regions->n]. */
+void whole_count_stacks(const struct whole *w, const struct flow_regions *regions, double *n);
 
 /*
  * After whole_draws(), where only time was sampled: out's draws of p's blocks, all of which are wanted, move by what paces of

@@ -275,6 +275,14 @@ double solution_draw_insn(const struct solution *s, const struct problem *p, siz
 	return insn;
 }
 
+void solution_set_insn(struct solution *s, const struct problem *p, size_t draw, double insn)
+{
+	const double has = solution_draw_insn(s, p, draw);
+
+	for (size_t b = 0; b < p->n_blocks && has > 0; b++)
+		s->draws[draw * p->n_blocks + b] *= (float)(insn / has);
+}
+
 double solution_mean(const struct solution *s, size_t n_blocks, size_t b)
 {
 	double sum = 0;

@@ -114,6 +114,8 @@ void solution_keep_positive(struct solution *s, size_t n_blocks, size_t b, doubl
 double solution_mean(const struct solution *s, size_t n_blocks, size_t b);
 /* What draw i has of p's instructions. */
 double solution_draw_insn(const struct solution *s, const struct problem *p, size_t i);
+/* Scale draw i to so many, where it has any. */
+void solution_set_insn(struct solution *s, const struct problem *p, size_t i, double insn);
 /*
  * Draws that were spread come to insn[i] instructions each again, and blocks to mean[b] executions in the mean (those of 0 have
  * none in any draw): scaled one way

@@ -152,22 +152,12 @@ static double own_total_sd(const struct work *w, size_t r)
 	return sqrt(var + fmax(rest, 0) * w->problems[r]->insn_per_sample);
 }
 
-/* Where no stack leads through a region averages know nothing of it; of a few its shares, which are all there is of time, have no scatter. */
-static bool is_on_record(const struct work *w, const struct problem *p, const struct whole *whole)
-{
-	return whole_stacks_in(whole, p) >= (is_of_time(w) ? model->few : 1);
-}
-
 /* Draws are shares of a region's time, which is known; what ran in it hangs on paces. */
 static void share_time(const struct problem *p, const struct whole *whole, uint64_t seed,
                        struct solution *sol)
 {
-	for (size_t i = 0; i < sol->n_draws; i++) {
-		const double insn = solution_draw_insn(sol, p, i);
-
-		for (size_t b = 0; b < p->n_blocks && insn > 0; b++)
-			sol->draws[i * p->n_blocks + b] *= (float)(p->total_insn / insn);
-	}
+	for (size_t i = 0; i < sol->n_draws; i++)
+		solution_set_insn(sol, p, i, p->total_insn);
 	whole_spread_paces(whole, p, seed, sol);
 }
 
@@ -176,11 +166,9 @@ static void average_region(struct work *w, size_t r, const struct whole *whole, 
                            size_t n_columns)
 {
 	struct problem *p = w->problems[r];
-	double sd = own_total_sd(w, r), total = p->total_insn, insn;
+	double sd = own_total_sd(w, r), total = p->total_insn,
+	       insn = take_draws(p, whole, draws, n_columns, &w->solutions[r]);
 
-	if (!is_on_record(w, p, whole))
-		return;
-	insn = take_draws(p, whole, draws, n_columns, &w->solutions[r]);
 	if (is_of_time(w)) {
 		share_time(p, whole, w->opts->seed + r, &w->solutions[r]);
 		return;
@@ -190,15 +178,27 @@ static void average_region(struct work *w, size_t r, const struct whole *whole, 
 		solution_meet_total(&w->solutions[r], p, total, sd, w->opts->seed + r, &p->total_insn);
 }
 
+/* Averages know nothing of a region that no stack leads through; a few are no scatter of shares, which are all that there is of time. */
+static void average_regions(struct work *w, const struct whole *whole, const float *draws, size_t n_columns)
+{
+	double *n_stacks = mem_calloc(w->regions->n + 1, sizeof(*n_stacks));
+
+	whole_count_stacks(whole, w->regions, n_stacks);
+	for (size_t r = 0; r < w->regions->n; r++)
+		if (w->solutions[r].verdict == VERDICT_UNRELIABLE &&
+		    n_stacks[r] >= (is_of_time(w) ? model->few : 1))
+			average_region(w, r, whole, draws, n_columns);
+	free(n_stacks);
+}
+
 static int average(struct work *w, const uint8_t *wanted, size_t n_columns)
 {
 	struct whole *whole = NULL;
 	float *draws = NULL;
 	int err = draw_averages(w, wanted, n_columns, total_of(w), &draws, &whole);
 
-	for (size_t r = 0; err == 0 && r < w->regions->n; r++)
-		if (w->solutions[r].verdict == VERDICT_UNRELIABLE)
-			average_region(w, r, whole, draws, n_columns);
+	if (err == 0)
+		average_regions(w, whole, draws, n_columns);
 	whole_end(whole);
 	free(draws);
 	return forgive(err);
