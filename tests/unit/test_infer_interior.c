@@ -211,6 +211,16 @@ static void calls_are_returned_to_where_they_were_made(void **state)
 	free(m);
 }
 
+/* All can carry flow.  The last thing that is done with m. */
+static void check_filled(struct made *m)
+{
+	assert_int_equal(find(m), 0);
+	check_balanced(m);
+	for (size_t e = 0; e < m->p.n_edges; e++)
+		assert_true(m->usable[e]);
+	free(m);
+}
+
 /* A function (2; 3 or 4) of whose two returns each of its two callers saw one: each goes its own way through it. */
 static void callers_may_be_returned_to_from_different_places(void **state)
 {
@@ -223,11 +233,7 @@ static void callers_may_be_returned_to_from_different_places(void **state)
 	add(m, 2, 4, FLOW_TAKEN, -1);
 	add(m, 3, 1, FLOW_RET, 0);
 	add(m, 4, 0, FLOW_RET, 1);
-	assert_int_equal(find(m), 0);
-	check_balanced(m);
-	for (size_t e = 0; e < m->p.n_edges; e++)
-		assert_true(m->usable[e]);
-	free(m);
+	check_filled(m);
 }
 
 /*
@@ -276,11 +282,7 @@ static void what_a_recursion_ends_in_is_known_before_its_other_callers(void **st
 	add(m, 5, 6, FLOW_FALL, -1);
 	add(m, 6, 4, FLOW_CALL, 6);
 	add(m, 4, 7, FLOW_RET, 6);
-	assert_int_equal(find(m), 0);
-	check_balanced(m);
-	for (size_t e = 0; e < m->p.n_edges; e++)
-		assert_true(m->usable[e]);
-	free(m);
+	check_filled(m);
 }
 
 /* n functions, each some blocks with random jumps; 0 is a loop.  Each calls later ones, unless it is to be recursive. */

@@ -517,6 +517,16 @@ static void a_function_that_is_not_there_gets_the_nearest(void **state)
 	profile_free(p);
 }
 
+/* An unreliable region, for this reason, has one advice, which begins so. */
+static void assert_advised(const struct profile *p, const char *why, const char *begins)
+{
+	const struct profile_region r = { .status = PROFILE_UNRELIABLE, .n_free = 2, .why = why };
+	char advice[WHY_MAX_ADVICE][WHY_ADVICE_BYTES];
+
+	assert_int_equal(why_advice(p, &p->funcs[1], &r, advice), 1);
+	assert_ptr_equal(strstr(advice[0], begins), advice[0]);
+}
+
 /* Time at 2 GHz: a sample every 1,009 ns is 2,018 cycles; setup has one of them, too few for a cost. */
 static void without_counts_shares_of_the_region_are_shown(void **state)
 {
@@ -593,26 +603,16 @@ static void without_counts_shares_of_the_region_are_shown(void **state)
 	assert_non_null(strstr(advice[0], "a larger --budget"));
 	for (int counted = 0; counted < 2; counted++) {
 		p->meta.relative = !counted;
-		assert_int_equal(why_advice(p, &p->funcs[1],
-		                            &(struct profile_region){
-		                                    .status = PROFILE_UNRELIABLE,
-		                                    .n_free = 2,
-		                                    .why = "averaged along branch records or bursts, not "
-		                                           "solved: its region is of several programs, a "
-		                                           "and b among them" },
-		                            advice),
-		                 1);
-		assert_ptr_equal(strstr(advice[0], "report --comm"), advice[0]);
-		assert_int_equal(why_advice(p, &p->funcs[1],
-		                            &(struct profile_region){
-		                                    .status = PROFILE_UNRELIABLE,
-		                                    .n_free = 2,
-		                                    .why = "63% of its samples are in code that its "
-		                                           "flow does not lead through: 'skidprof "
-		                                           "truth' counts it" },
-		                            advice),
-		                 1);
-		assert_ptr_equal(strstr(advice[0], "'skidprof truth'"), advice[0]);
+		assert_advised(
+		        p,
+		        "averaged along branch records or bursts, not solved: its region is of several "
+		        "programs, a and b among them",
+		        "report --comm");
+		assert_advised(
+		        p,
+		        "63% of its samples are in code that its flow does not lead through: 'skidprof "
+		        "truth' counts it",
+		        "'skidprof truth'");
 	}
 	p->meta.relative = true;
 	/* Timed paths tell instructions by the clock: it can take neither other events nor branch records. */
