@@ -10,8 +10,8 @@
 #include "profiler/base/mem.h"
 
 /* Steps of y and, finer, of the logarithms of r and lambda that are summed over. */
-enum { FINER = 2, N_POINTS = 281 };
-static const double step = 0.05, below = 8;
+enum { FINER = 2, N_POINTS = 312 };
+static const double step = 0.045, below = 8;
 
 /* Where the curve is flat, or bends the other way, Newton's step needs one. */
 static const double flat = 1e-6;
@@ -39,20 +39,20 @@ double cost_least(double n_insn, double cyc_per_insn)
 
 double cost_variance(double n_insn)
 {
-	return model->long_variance + model->short_variance / (n_insn * n_insn);
+	return model->long_variance + model->short_variance / (n_insn * sqrt(n_insn));
 }
 
 /* Density of log r, not normalised. */
 static double density(double log_r, double n_insn, double least)
 {
 	double var = cost_variance(n_insn);
-	double middle = log1p(-least) - model->middle_below * var;
+	/* The mean of r is 1. */
+	double middle = log1p(-least) - var / 2;
 	double far = (log_r - middle) / model->broad_sd, over = exp(log_r) - least, p = 0, z;
 
 	if (over > 0) {
 		z = (log(over) - middle) / sqrt(var);
-		p = z < 0 ? exp(-z * z / 2) : pow(1 + z * z / model->cost_dof, -(model->cost_dof + 1) / 2);
-		p *= exp(log_r) / over;
+		p = exp(-z * z / 2) * exp(log_r) / over;
 	}
 	return p + model->broad_share * exp(-far * far / 2);
 }

@@ -691,9 +691,10 @@ static double doubt_of_b(struct bench *b, double *open_share)
 }
 
 /*
- * Without samples all cost the same.  Laps by B have 10, 5 and 4 of 19 instructions in A, B and C, and a log pace of variance (100 * 1.03 +
- * 25 * 1.12 + 16 * 1.1875) / 361 = 0.415, below .7^2; those past it 10 and 4 of 14, and (103 + 19) / 196 = 0.622.  These may run
- * exp(3 * 0.789) = 10.66 times as fast, where B's 1000 are 1000 * 33 / (19 + 14 * 10.66) = 196, or as slow, where they are 1625.
+ * Nine samples in A, which ran 20 of 33 instructions: A costs 10 / (1 + 180/33) = 1.549 of the mean, B 1 / (1 + 45/33) = 0.423 and C
+ * 1 / (1 + 72/33) = 0.314.  Laps by B have 15.49, 2.12 and 1.26 of their time in A, B and C, whose s^2 are 0.653, 1.116 and 1.4, and
+ * so a log pace of variance 0.461, below .7^2; those past it 15.49 and 1.26, and 0.566.  These may run exp(3 * 0.753) = 9.56 times
+ * as fast, where B's 1000 are 1000 * 33 / (19 + 14 * 9.56) = 216, or as slow, where they are 1613.
  */
 static void what_few_blocks_have_most_time_of_is_in_doubt(void **state)
 {
@@ -702,11 +703,13 @@ static void what_few_blocks_have_most_time_of_is_in_doubt(void **state)
 	double open_share;
 
 	b->f.p->relative = true;
+	b->f.p->cyc_per_sample = 1000;
+	b->f.p->seen_cyc[b->f.p->blocks[0].insn0] = 9000;
 	show_stage(b, 2, by_b, 3);
 	show_stage(b, 3, by_c, 5);
 	assert_true(isnan(doubt_of_b(b, &open_share)));
 	b->f.p->stay_share = 1;
-	assert_float_equal(doubt_of_b(b, &open_share), 1000 - 196.2, 1);
+	assert_float_equal(doubt_of_b(b, &open_share), 1000 - 215.8, 1);
 	assert_float_equal(open_share, 0.5, 1e-9);
 }
 

@@ -288,7 +288,7 @@ static void misses_of_stacks_spread_draws_less_where_totals_are_many(void **stat
 }
 
 /*
- * A loop (0, 1) of 10 instructions with 100 blocks (2 ...) of one that it hardly ever goes round by instead.  Two totals:
+ * A loop (0, 1) of 10 instructions with 100 blocks (2 ...) of two that it hardly ever goes round by instead.  Two totals:
  * of instructions, 1e7 +- 100, and of iterations through the 100, 50 +- 10.
  */
 enum { IDLE = 100 };
@@ -301,7 +301,7 @@ static void make_idle(struct fixture *f, struct equations *eqs)
 
 	edges[0] = (struct flow_edge){ 0, 1, FLOW_FALL };
 	for (uint32_t i = 0; i < IDLE; i++) {
-		n_insn[2 + i] = 1;
+		n_insn[2 + i] = 2;
 		edges[1 + i] = (struct flow_edge){ 0, 2 + i, FLOW_TAKEN };
 		edges[2 + IDLE + i] = (struct flow_edge){ 2 + i, 0, FLOW_TAKEN };
 	}
