@@ -540,8 +540,8 @@ static void note_flow(const struct profile *p, const struct report_opts *o, FILE
 		      f);
 	if (p->n_frames)
 		fprintf(f,
-		        "# call stacks of samples, by %s, are not used: %.3g%% of them lack callers, and the "
-		        "stacks of bursts do not\n",
+		        "# call stacks of samples, by %s, are not used: %.3g%% of them lack callers, or have "
+		        "wrong ones, and the stacks of bursts do not\n",
 		        p->meta.chains, 100 * inclusive_doubted_stacks(p));
 	if (p->n_context_stacks)
 		fprintf(f,

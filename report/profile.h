@@ -328,8 +328,10 @@ struct profile_meta {
 	uint64_t n_chains_cut;  /* samples whose stack ends before the outermost caller */
 	uint64_t n_chains_open; /* samples whose stack lacks somebody in its middle */
 	uint64_t n_chains_lost; /* samples whose outermost callers are those of other samples */
-	const char *chains;     /* how stacks are told: "frame pointers", ...; NULL = there are none */
-	double core_hz;         /* cycles are time times this; 0 = they were counted, or not known */
+	uint64_t n_lost_tested,
+	        n_lost_wrong; /* whole stacks of bursts for which such were looked for, and found wrongly */
+	const char *chains;   /* how stacks are told: "frame pointers", ...; NULL = there are none */
+	double core_hz;       /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */
 	const char *filter;   /* the part of the recording that this is of; NULL = all of it */
 	uint64_t

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/assemble/lost_callers.h"
 
+#include <string.h>
+
+#include "correct/model/model.h"
+
 void lost_callers_free(struct lost_callers *l)
 {
 	pairs_fini(&l->index);
@@ -10,6 +14,7 @@ void lost_callers_free(struct lost_callers *l)
 	vec_fini(&l->tallies);
 	pairs_fini(&l->threads);
 	vec_fini(&l->n_counted);
+	vec_fini(&l->marks);
 	*l = (struct lost_callers){ 0 };
 }
 
@@ -108,7 +113,43 @@ void lost_callers_learn(struct lost_callers *l, const struct profile *p, uint32_
 	}
 }
 
-/* Laplace's rule of succession. */
+enum { HELD = 1, ABOVE = 2, FOUND = 4 }; /* marks of a test */
+
+static void mark(struct lost_callers *l, uint32_t func, uint8_t how)
+{
+	while (l->marks.n <= func)
+		vec_add(&l->marks, 0);
+	l->marks.v[func] |= how;
+}
+
+void lost_callers_test(struct lost_callers *l, const struct profile *p, const struct lost_test *of)
+{
+	const uint32_t found = lost_callers_find(l, p, of->tid, of->func);
+	bool wrong = false;
+
+	if (!found)
+		return;
+	for (size_t i = 0; i < of->n_held; i++)
+		mark(l, of->held[i], HELD);
+	for (size_t i = 0; i < of->n_above; i++)
+		mark(l, of->above[i], ABOVE);
+	for (uint32_t at = found; at; at = p->frames[at].parent)
+		mark(l, p->frames[at].func, FOUND);
+	for (size_t f = 0; f < l->marks.n; f++)
+		wrong |= l->marks.v[f] == ABOVE || l->marks.v[f] == FOUND;
+	memset(l->marks.v, 0, l->marks.n);
+	tally_of(l, of->func)->tested++;
+	tally_of(l, of->func)->missed += wrong;
+	l->n_tested++;
+	l->n_wrong += wrong;
+}
+
+/* Laplace's rule of succession.  Stacks that do have a caller are other moments of a recursion than those that lack it: tests are asked first. */
+static double doubt_of(const struct lost_tally *t)
+{
+	return t->tested >= model->few ? (t->missed + 1) / (t->tested + 2) : (t->wrong + 1) / (t->told + 2);
+}
+
 void lost_callers_judge(const struct lost_callers *l, struct profile *p)
 {
 	for (size_t f = 0; f < p->n_funcs; f++) {
@@ -121,6 +162,6 @@ void lost_callers_judge(const struct lost_callers *l, struct profile *p)
 		long k = f->doubt > 0 ? pairs_find(&l->funcs, f->func, 0) : -1;
 
 		if (f->doubt > 0)
-			f->doubt = k < 0 ? 0.5 : (l->tallies.v[k].wrong + 1) / (l->tallies.v[k].told + 2);
+			f->doubt = k < 0 ? 0.5 : doubt_of(&l->tallies.v[k]);
 	}
 }

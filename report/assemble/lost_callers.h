@@ -23,10 +23,10 @@ struct lost_caller {
 
 /*
  * Of a function: stacks that have a caller of it, those where it is another than the last one had, and visits: runs of
- * its threads' stacks that have it.
+ * its threads' stacks that have it; tests of what is found above it, and those in which it is wrong.
  */
 struct lost_tally {
-	double told, wrong, visits;
+	double told, wrong, visits, tested, missed;
 };
 
 struct lost_callers {
@@ -38,6 +38,16 @@ struct lost_callers {
 	uint64_t n_stacks;
 	struct pairs threads;
 	VEC(uint64_t) n_counted; /* by threads */
+	VEC(uint8_t) marks;      /* by functions; all 0 between tests */
+	uint64_t n_tested, n_wrong;
+};
+
+/* A whole stack that is cut above func, the outermost function of which it then has the caller no more. */
+struct lost_test {
+	uint32_t tid, func;
+	const uint32_t *held,
+	        *above; /* functions: what is left of the stack, func among them; and what was cut off */
+	size_t n_held, n_above;
 };
 
 void lost_callers_free(struct lost_callers *l);
@@ -49,6 +59,13 @@ uint32_t lost_callers_find(const struct lost_callers *l, const struct profile *p
 /* A stack that ends in a frame, with the callers that were found.  counted: it stands for instructions. */
 void lost_callers_learn(struct lost_callers *l, const struct profile *p, uint32_t tid, uint32_t frame,
                         bool counted);
+
+/*
+ * How often what is found is wrong whole stacks tell, as bursts have: a cut recursion has other callers than one that is not.  It is
+ * right where it has the functions that were cut off, how often ever; those that are left are on the stack in any case.  Where
+ * nothing is found there is no test.
+ */
+void lost_callers_test(struct lost_callers *l, const struct profile *p, const struct lost_test *of);
 
 /* After all stacks: visits of functions, and of frames whose caller was found (doubt > 0) the chance that it was another. */
 void lost_callers_judge(const struct lost_callers *l, struct profile *p);

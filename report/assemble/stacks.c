@@ -18,6 +18,8 @@ struct stacks {
 	VEC(struct stack_call) calls; /* of the sample's stack, innermost first */
 	struct hidden_callers *hidden;
 	struct lost_callers lost;
+	size_t n_calls;       /* that a branch record has held, at most */
+	VEC(uint32_t) tested; /* functions of a burst's stack, innermost first */
 };
 
 struct inlinings_of {
@@ -111,6 +113,54 @@ static void places_of(struct stacks *s, const struct recording *rec, const struc
 	hidden_callers_find(s->hidden, s->calls.v, s->calls.n, out, n);
 }
 
+/* All functions at some places of a stack, to the end of s->tested. */
+static void add_functions(struct stacks *s, const struct stack_place *at, size_t n)
+{
+	struct inlinings_of inlinings;
+
+	for (size_t i = 0; i < n; i++) {
+		if (at[i].at.module < 0)
+			continue;
+		inlinings_at(s, at[i].at, &inlinings);
+		for (uint32_t k = 0; k < inlinings.n; k++)
+			vec_add(&s->tested, s->funcs.v[inlinings.func0 + k]);
+	}
+}
+
+/* A burst has its whole stack: were it one of branch records, would its lost callers be found? */
+static void test_lost(struct stacks *s, const struct recording *rec, const struct pd_record *r,
+                      struct place place)
+{
+	struct lost_test test = { .tid = r->tid };
+	struct inlinings_of outermost;
+	struct stack_place *at;
+	size_t n_whole, n_held, n;
+	bool whole;
+
+	if (!s->n_calls || !callers_of_bursts(rec))
+		return;
+	callers_of(&s->callers, s->a->w->rec, r, &whole);
+	n_whole = s->callers.ips.n;
+	if (!whole || n_whole <= s->n_calls)
+		return;
+	s->callers.ips.n = s->n_calls;
+	places_of(s, rec, r, place, &at, &n_held);
+	s->callers.ips.n = n_whole;
+	places_of(s, rec, r, place, &at, &n);
+	if (n_held >= n || at[n_held - 1].at.module < 0)
+		return;
+	inlinings_at(s, at[n_held - 1].at, &outermost);
+	test.func = s->funcs.v[outermost.func0];
+	s->tested.n = 0;
+	add_functions(s, at, n_held);
+	test.n_held = s->tested.n;
+	add_functions(s, at + n_held, n - n_held);
+	test.n_above = s->tested.n - test.n_held;
+	test.held = s->tested.v;
+	test.above = s->tested.v + test.n_held;
+	lost_callers_test(&s->lost, s->a->p, &test);
+}
+
 static void add_stack(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
 {
 	struct stacks *s = arg;
@@ -121,8 +171,11 @@ static void add_stack(void *arg, const struct recording *rec, const struct pd_re
 	long frame = 0;
 	size_t n;
 
+	if (r->event == rec->burst_event)
+		test_lost(s, rec, r, place);
 	if (r->event != rec->insn_event && r->event != rec->cyc_event)
 		return;
+	s->n_calls = s->n_calls < rec->n_calls ? rec->n_calls : s->n_calls;
 	callers_of(&s->callers, s->a->w->rec, r, &whole);
 	places_of(s, rec, r, place, &at, &n);
 	frame = lost_above(s, r->tid, at[n - 1].at);
@@ -159,6 +212,8 @@ static int add_stacks(struct stacks *s)
 		err = recording_each(s->a->w->rec, "reading call stacks", add_stack, s);
 	} while (err == 0 && hidden_callers_again(s->hidden));
 	lost_callers_judge(&s->lost, p);
+	p->meta.n_lost_tested = s->lost.n_tested;
+	p->meta.n_lost_wrong = s->lost.n_wrong;
 	return err;
 }
 
@@ -183,6 +238,7 @@ int assemble_stacks(struct assembly *a)
 	vec_fini(&s.inlinings);
 	vec_fini(&s.funcs);
 	vec_fini(&s.calls);
+	vec_fini(&s.tested);
 	if (err < 0)
 		return err;
 	assemble_modules(a);

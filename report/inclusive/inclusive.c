@@ -12,10 +12,17 @@
 #include "report/inclusive/impl.h"
 #include "report/inclusive/stack_bounds.h"
 
+/* By Laplace's rule of succession; without a test nothing speaks for what is found. */
+static double lost_wrongly(const struct profile_meta *m)
+{
+	return m->n_lost_tested ? ((double)m->n_lost_wrong + 1) / ((double)m->n_lost_tested + 2) : 1;
+}
+
 double inclusive_doubted_stacks(const struct profile *p)
 {
 	bool by_branches = p->meta.chains && strcmp(p->meta.chains, "branch records") == 0;
-	double all = fmax((double)p->meta.n_chains, 1), lost = (double)p->meta.n_chains_lost / all,
+	double all = fmax((double)p->meta.n_chains, 1),
+	       lost = lost_wrongly(&p->meta) * (double)p->meta.n_chains_lost / all,
 	       doubted = cut_stacks_share(p) + cut_stacks_open_share(p) + (by_branches ? lost : 0);
 
 	return fmin(doubted, 1);

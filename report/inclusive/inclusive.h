@@ -35,7 +35,7 @@ struct inclusive {
 /* Are bounds of instructions?  Else they are of time. */
 bool inclusive_is_of_insn(const struct profile *p);
 
-/* The share of the samples whose call stacks lack callers, or have those of other samples in branch records' place. */
+/* The share of the samples whose call stacks lack callers, or have wrong ones of other samples in branch records' place. */
 double inclusive_doubted_stacks(const struct profile *p);
 
 /* Stacks give way to those of bursts where they lack more than the number of bursts leaves open. */

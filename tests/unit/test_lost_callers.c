@@ -110,12 +110,78 @@ static void visits_are_runs_of_a_thread_s_stacks(void **state)
 	profile_free(p);
 }
 
+/* main -> a -> leaf was the last that had a caller of leaf: what a cut above leaf in other stacks would be taken for. */
+static void whole_stacks_test_what_is_found(void **state)
+{
+	static const uint32_t leaf[] = { LEAF }, with_a[] = { LEAF, A }, with_b[] = { LEAF, B },
+	                      a_main[] = { A, MAIN }, b_main[] = { B, MAIN }, a_a_main[] = { A, A, MAIN },
+	                      only_main[] = { MAIN };
+	const struct {
+		const uint32_t *held, *above;
+		size_t n_held, n_above;
+		bool wrong;
+	} cases[] = {
+		{ leaf, a_main, 1, 2, false },
+		{ leaf, b_main, 1, 2, true },
+		{ leaf, a_a_main, 1, 3, false }, /* how often makes no matter ... */
+		{ leaf, only_main, 1, 1, true },
+		{ with_a, only_main, 2, 1, false }, /* ... nor what is left */
+		{ with_b, b_main, 2, 2, true },
+	};
+	struct profile *p = new_profile();
+	struct lost_callers l = { 0 };
+	uint32_t a = add_frame(p, add_frame(p, 0, MAIN), A);
+	uint64_t n_wrong = 0;
+
+	(void)state;
+	lost_callers_test(&l, p, &(struct lost_test){ TID, LEAF, leaf, a_main, 1, 2 });
+	assert_int_equal(l.n_tested, 0);
+	lost_callers_learn(&l, p, TID, add_frame(p, a, LEAF), true);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		lost_callers_test(&l, p,
+		                  &(struct lost_test){ TID, LEAF, cases[i].held, cases[i].above,
+		                                       cases[i].n_held, cases[i].n_above });
+		n_wrong += cases[i].wrong;
+		assert_int_equal(l.n_tested, i + 1);
+		assert_int_equal(l.n_wrong, n_wrong);
+	}
+	lost_callers_free(&l);
+	profile_free(p);
+}
+
+/* Stacks with a caller say that it is always another, tests that it makes no matter. */
+static void doubt_is_what_tests_tell_where_there_are_some(void **state)
+{
+	static const uint32_t leaf[] = { LEAF }, b_main[] = { B, MAIN };
+	struct profile *p = new_profile();
+	struct lost_callers l = { 0 };
+	uint32_t at = add_frame(p, 0, MAIN), a = add_frame(p, at, A), b = add_frame(p, at, B),
+	         below_a = add_frame(p, a, LEAF), below_b = add_frame(p, b, LEAF),
+	         lost = add_frame(p, b, LEAF);
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		lost_callers_learn(&l, p, TID, below_a, true);
+		lost_callers_learn(&l, p, TID, below_b, true);
+		p->frames[lost].doubt = 1;
+		lost_callers_judge(&l, p);
+		assert_true(p->frames[lost].doubt > .5);
+		lost_callers_test(&l, p, &(struct lost_test){ TID, LEAF, leaf, b_main, 1, 2 });
+	}
+	lost_callers_judge(&l, p);
+	assert_float_equal(p->frames[lost].doubt, 1. / 12, 1e-12);
+	lost_callers_free(&l);
+	profile_free(p);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_what_its_thread_had_last),
 		cmocka_unit_test(of_a_recursion_it_is_who_began_it),
 		cmocka_unit_test(stacks_that_have_it_tell_how_often_it_is_wrong),
+		cmocka_unit_test(whole_stacks_test_what_is_found),
+		cmocka_unit_test(doubt_is_what_tests_tell_where_there_are_some),
 		cmocka_unit_test(visits_are_runs_of_a_thread_s_stacks),
 	};
 
