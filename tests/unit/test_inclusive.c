@@ -470,6 +470,70 @@ static void what_ends_in_a_jump_has_what_it_jumps_to(void **state)
 	profile_free(p);
 }
 
+/* The same where few is inlined, too: into itself, paths tell it still; into many, which they know nothing of, they are not asked. */
+static void paths_are_asked_of_what_is_inlined_in_itself(void **state)
+{
+	(void)state;
+	for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+		struct profile *p = five();
+		struct profile_event event = { .period = 1, .total = 1060 };
+		uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5),
+		         few, many;
+		struct inclusive *all;
+
+		few = add_frame(p, at, FEW, 10);
+		add_frame(p, few, FEW, 10);
+		many = add_frame(p, at, MANY, 15);
+		few = elsewhere ? add_frame(p, many, FEW, 10) : 0;
+		if (few)
+			p->frames[few].phys_func = MANY;
+		add_frame(p, at, LEAF, 500);
+		add_call(p, MAIN, FEW, 5, 1);
+		add_call(p, MAIN, MANY, 5, 1);
+		add_call(p, FEW, LEAF, 5, 1);
+		add_context(p, add_context(p, add_context(p, UINT32_MAX, MAIN, 1), FEW, 2), LEAF, 100);
+		p->meta.events = &event;
+		p->meta.n_events = 1;
+		p->funcs[FEW].inlined = true;
+		p->funcs[FEW].rolled.lo = 19;
+		p->funcs[FEW].rolled.hi = 21;
+		all = inclusive_count(p);
+		if (elsewhere)
+			assert_true(all[FEW].insn < 100);
+		else
+			assert_float_equal(all[FEW].insn, 20 + 1000, 1e-9);
+		free(all);
+		p->meta.events = NULL;
+		p->meta.n_events = 0;
+		profile_free(p);
+	}
+}
+
+/* Half of the stacks have callers of others in their place: bursts, which have whole ones, tell whether that is wrong. */
+static void lost_callers_are_doubted_as_bursts_find_them_wrong(void **state)
+{
+	struct profile *p = five();
+	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0);
+
+	(void)state;
+	add_frame(p, add_frame(p, root, MAIN, 5), FEW, 10);
+	add_call(p, MAIN, FEW, 5, 1);
+	p->meta.chains = "branch records";
+	p->meta.n_chains = 1000;
+	p->meta.n_chains_lost = 500;
+	p->n_context_stacks = 400;
+	assert_float_equal(inclusive_doubted_stacks(p), .5, 1e-9);
+	assert_int_equal(inclusive_source(p), INCLUSIVE_FLOW);
+	p->meta.n_lost_tested = 198;
+	assert_float_equal(inclusive_doubted_stacks(p), .5 / 200, 1e-9);
+	assert_int_equal(inclusive_source(p), INCLUSIVE_STACKS);
+	p->meta.n_lost_wrong = 99;
+	assert_float_equal(inclusive_doubted_stacks(p), .5 / 2, 1e-9);
+	assert_int_equal(inclusive_source(p), INCLUSIVE_FLOW);
+	p->n_context_stacks = 0;
+	profile_free(p);
+}
+
 /*
  * Fixed counts of leaf, 1000 for 500 raw ones, go to its stacks as those do: of its ten samples two are few's, which binomially are
  * 1.26 more or less.
@@ -738,6 +802,8 @@ int main(void)
 		cmocka_unit_test(what_is_seldom_left_is_seldom_displaced),
 		cmocka_unit_test(one_visit_is_told_by_its_own_samples),
 		cmocka_unit_test(what_is_inlined_calls_as_what_holds_it),
+		cmocka_unit_test(paths_are_asked_of_what_is_inlined_in_itself),
+		cmocka_unit_test(lost_callers_are_doubted_as_bursts_find_them_wrong),
 		cmocka_unit_test(a_caller_that_was_lost_is_in_doubt),
 		cmocka_unit_test(callers_and_callees_add_up),
 		cmocka_unit_test(a_recursion_has_its_own_and_what_it_calls),
