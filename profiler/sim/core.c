@@ -9,11 +9,22 @@
 
 _Static_assert((int)SIM_MAX_ROB < (int)SIM_WINDOW, "a window holds the whole reorder buffer");
 
-static void set_pool(struct sim_core *c, unsigned pool, uint32_t size)
+uint32_t sim_core_room(const struct sim_config *config, unsigned pool)
 {
-	/* Not from zero: what lies a window back must be an index as well. */
-	c->place[pool] = SIM_WINDOW;
-	c->room[pool] = size;
+	switch (pool) {
+	case SIM_POOL_INT:
+		return config->int_regs;
+	case SIM_POOL_FP:
+		return config->fp_regs;
+	case SIM_POOL_FLAGS:
+		return config->flag_regs;
+	case SIM_POOL_LOAD:
+		return config->load_queue;
+	case SIM_POOL_STORE:
+		return config->store_queue;
+	default:
+		return SIM_WINDOW;
+	}
 }
 
 static bool any_precise(const struct sim_pmu_setup *setup)
@@ -25,16 +36,16 @@ static bool any_precise(const struct sim_pmu_setup *setup)
 	return any;
 }
 
-/*
- * How many instructions before a group the newest one is, at least, that anything but a store queue may have to wait for:
- * each instruction takes one place of a pool at most.
- */
-static uint64_t least_room(const struct sim_core *c, const struct sim_config *config)
+/* Each instruction takes one place of a pool at most. */
+uint32_t sim_core_least_room(const struct sim_config *config)
 {
-	uint64_t least = c->rob;
+	uint32_t least = config->rob;
 
-	for (unsigned pool = SIM_POOL_INT; pool < SIM_POOL_STORE; pool++)
-		least = c->room[pool] < least ? c->room[pool] : least;
+	for (unsigned pool = SIM_POOL_INT; pool < SIM_POOL_STORE; pool++) {
+		uint32_t room = sim_core_room(config, pool);
+
+		least = room < least ? room : least;
+	}
 	least -= SIM_GROUP - 1;
 	/* Of two that are fused each has its places, but they are numbered as one. */
 	return config->fuse_branches ? (least + 1) / 2 : least;
@@ -76,13 +87,12 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->resteer_cyc = config->resteer_cyc;
 	c->rob = config->rob;
 	c->retire_width = config->retire_width;
-	set_pool(c, SIM_POOL_NONE, SIM_WINDOW);
-	set_pool(c, SIM_POOL_INT, config->int_regs);
-	set_pool(c, SIM_POOL_FP, config->fp_regs);
-	set_pool(c, SIM_POOL_FLAGS, config->flag_regs);
-	set_pool(c, SIM_POOL_LOAD, config->load_queue);
-	set_pool(c, SIM_POOL_STORE, config->store_queue);
-	c->least_room = least_room(c, config);
+	for (unsigned pool = 0; pool < SIM_N_POOLS; pool++) {
+		/* Not from zero: what lies a window back must be an index as well. */
+		c->place[pool] = SIM_WINDOW;
+		c->room[pool] = sim_core_room(config, pool);
+	}
+	c->least_room = sim_core_least_room(config);
 	c->scheduler[SIM_WAITS_INT].size = config->int_scheduler;
 	c->scheduler[SIM_WAITS_FP].size = config->fp_scheduler;
 	c->fp_queue = config->fp_queue;
@@ -109,7 +119,7 @@ int sim_core_start(struct sim_core *c, const struct sim_config *config, const st
 	c->predictor.calls_cost = config->call_cyc != 0;
 	c->predictor.returns_cost = config->return_cyc != 0;
 	c->syscall_cyc = config->syscall_cyc;
-	/* So that "time - window" never wraps. */
+	/* All that it looks back to lies in c->retire. */
 	c->seq = SIM_WINDOW;
 	sim_pmu_init(&c->pmu, config, setup);
 	return 0;
@@ -125,8 +135,8 @@ static inline void retire(struct sim_core *c, struct sim_flight *f, uint64_t don
 {
 	uint64_t r = max_u64(done, f->retire_cyc);
 
-	f->retire_cyc = max_u64(r, c->retire[WINDOW(f->seq - c->retire_width)] + 1);
-	c->retire[WINDOW(f->seq)] = f->retire_cyc;
+	f->retire_cyc = max_u64(r, *sim_retired(c, f->seq - c->retire_width) + 1);
+	*sim_retired(c, f->seq) = f->retire_cyc;
 	f->seq++;
 }
 
@@ -307,24 +317,24 @@ static inline uint64_t last_place_free(const struct sim_core *c, const struct si
 }
 
 /* Must a group of n wait for room, some of it at least, if it is dispatched at t? */
-static ALWAYS_INLINE bool is_tight(const struct sim_core *c, const struct sim_insn *first, uint64_t seq,
-                                   unsigned n, uint64_t t)
+static ALWAYS_INLINE bool is_tight(struct sim_core *c, const struct sim_insn *first, uint64_t seq, unsigned n,
+                                   uint64_t t)
 {
 	bool tight = last_place_free(c, first, SIM_POOL_STORE) > t;
 
 	/* Places but those of stores are free when who had them has retired: so few in flight fill nothing. */
-	if (c->retire[WINDOW(seq - c->least_room)] <= t)
+	if (*sim_retired(c, seq - c->least_room) <= t)
 		return tight;
-	tight |= c->retire[WINDOW(seq + n - 1 - c->rob)] > t;
+	tight |= *sim_retired(c, seq + n - 1 - c->rob) > t;
 	for (unsigned pool = SIM_POOL_INT; pool < SIM_POOL_STORE; pool++)
 		tight |= last_place_free(c, first, pool) > t;
 	return tight;
 }
 
 /* The same for one instruction, where a group has to wait. */
-static uint64_t room_for_one(const struct sim_core *c, const struct sim_insn *in, uint64_t seq)
+static uint64_t room_for_one(struct sim_core *c, const struct sim_insn *in, uint64_t seq)
 {
-	uint64_t t = max_u64(c->retire[WINDOW(seq - c->rob)], place_free(c, in->pool, in->pool_before));
+	uint64_t t = max_u64(*sim_retired(c, seq - c->rob), place_free(c, in->pool, in->pool_before));
 
 	if (in->flags & SIM_F_LOAD)
 		t = max_u64(t, place_free(c, SIM_POOL_LOAD, in->loads_before));
@@ -497,6 +507,15 @@ static void follow_dispatch(struct sim_core *c)
 	}
 }
 
+/* Of what has retired only the newest is looked at: there is room again for a block. */
+static void forget_oldest(struct sim_core *c)
+{
+	uint64_t from = c->seq - SIM_WINDOW;
+
+	memmove(c->retire, sim_retired(c, from), SIM_WINDOW * sizeof(c->retire[0]));
+	c->retired_from = from;
+}
+
 /* What fetching a block of that many instructions costs those behind it. */
 static void fetched(struct sim_core *c, const struct sim_block *b, bool taken)
 {
@@ -610,6 +629,8 @@ void sim_core_run_foretold(struct sim_core *c, const struct sim_block *b, uint32
 	if (!n_insn)
 		return;
 	follow_dispatch(c);
+	if (c->seq + n_insn - c->retired_from > SIM_RETIRED)
+		forget_oldest(c);
 	done = b->native && c->takes_native && n_insn == b->n_insn ? b->native(c, mem)
 	                                                           : c->run(c, b, n_insn, mem);
 	if (b->exit != SIM_X_NONE && n_insn == b->n_insn)

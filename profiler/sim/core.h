@@ -29,7 +29,9 @@
 
 enum {
 	SIM_WINDOW = 1024, /* power of two > SIM_MAX_ROB, and > instructions in a block */
-	SIM_PORT_CALENDAR = 2048,
+	SIM_RETIRED = 2 * SIM_WINDOW,
+	SIM_PORT_CALENDAR_BITS = 11,
+	SIM_PORT_CALENDAR = 1 << SIM_PORT_CALENDAR_BITS,
 	SIM_SCHEDULER_CALENDAR = 4096, /* who waits longer counts as if it left then */
 	SIM_FORWARD = 512,             /* words of a page: entries of the store-to-load table */
 	SIM_STORE_SITES = 512,
@@ -110,7 +112,12 @@ struct sim_core {
 	uint64_t reg[SIM_N_REGS];
 	uint64_t sum[SIM_N_REGS]; /* when additions have the register, if it holds a sum */
 	uint64_t cross_cyc, scaled_load_cyc;
-	uint64_t retire[SIM_WINDOW];
+	/*
+	 * When each retired, from number retired_from on: see sim_retired.  No ring: within a block, who stands so far before
+	 * an instruction lies so far before it here, too.
+	 */
+	uint64_t retire[SIM_RETIRED];
+	uint64_t retired_from;
 	uint64_t dispatched[SIM_WINDOW]; /* where samples are taken by it */
 	bool notes_dispatch;
 	/* Runs instructions of a block: what the core file asks for, and the host's processor is best at. */
@@ -165,6 +172,20 @@ struct sim_core {
 #define SIM_MEM(vaddr, index, shift, store) \
 	((uint64_t)(vaddr) << 16 | (uint64_t)(index) << 4 | (uint64_t)(shift) << 1 | (store))
 #define SIM_MEM_END UINT64_C(0xffff)
+
+/* When the instruction of that number retired: one of the newest, as many as the core looks back. */
+static inline uint64_t *sim_retired(struct sim_core *c, uint64_t seq)
+{
+	return &c->retire[seq - c->retired_from];
+}
+
+/* Places of a pool of that core. */
+uint32_t sim_core_room(const struct sim_config *config, unsigned pool);
+
+/*
+ * How many instructions before a group the newest one is, at least, that anything but a store queue may have to wait for.
+ */
+uint32_t sim_core_least_room(const struct sim_config *config);
 
 /* Sizes follow config; the PMU is initialised too.  -SP_ENOMEM. */
 int sim_core_start(struct sim_core *c, const struct sim_config *config, const struct sim_pmu_setup *setup);

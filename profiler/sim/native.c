@@ -15,7 +15,7 @@ enum {
 	 * find no room are run by core.c: slower, but to the same times.
 	 */
 	REGION_BYTES = 64 << 20,
-	/* Of one instruction, with what stands behind the block for it: add [rbx + 8], rax takes about 1,050. */
+	/* Of one instruction, with what stands behind the block for it: add [rbx + 8], rax takes about 1,000. */
 	MOST_INSN_BYTES = 1280,
 	BLOCK_BYTES = 512, /* around them */
 };
@@ -32,7 +32,8 @@ enum {
 	RDI = 7,
 	R8 = 8,
 	ZERO = 9,
-	SEQ = 12,
+	SLOT_BITS = 10,  /* r10: of an entry's number in the calendar of ports */
+	RETIRED = 12,    /* where in the core's `retire` the block's first instruction stands */
 	DISPATCH = 13,   /* dispatch_cyc */
 	RETIRE = 14,     /* retire_cyc */
 	DISPATCH_N = 15, /* dispatch_n */
@@ -56,7 +57,7 @@ enum {
 };
 
 /* The same with a number: which of them stands where the register's number does. */
-enum { NUMBER_ADD = 0, NUMBER_AND = 4, NUMBER_CMP = 7 };
+enum { NUMBER_ADD = 0, NUMBER_AND = 4, NUMBER_SUB = 5, NUMBER_CMP = 7 };
 
 enum { JUMP_BELOW = 0x82, JUMP_ZERO = 0x84, JUMP_NOT_ZERO = 0x85, JUMP_ABOVE = 0x87 };
 
@@ -68,7 +69,8 @@ struct late {
 	uint8_t *from_too;    /* another jump's, or NULL */
 	bool last;            /* IS_TIGHT: of its group */
 	const struct sim_insn *in;
-	uint32_t n; /* of instructions, or the ports */
+	uint32_t n;         /* of instructions, or the ports */
+	uint32_t n_retired; /* as in struct sim_native, where it was left */
 };
 
 struct sim_native {
@@ -76,6 +78,7 @@ struct sim_native {
 	uint8_t *region, *at, *end;
 	struct late *late; /* of the block that is made */
 	uint32_t n_late;
+	uint32_t n_retired; /* instructions of it that have, so far */
 };
 
 #define OFFSET(field) ((uint32_t)offsetof(struct sim_core, field))
@@ -204,18 +207,33 @@ static struct late *later(struct sim_native *n, enum late_kind kind, uint8_t *fr
 {
 	struct late *l = &n->late[n->n_late++];
 
-	*l = (struct late){ kind, from, n->at, NULL, false, in, number };
+	*l = (struct late){ kind, from, n->at, NULL, false, in, number, n->n_retired };
 	return l;
 }
 
 /* ---- parts of the model ---- */
 
-/* rcx: entry of a window that lies so far before the number in `reg`. */
-static void window_before(struct sim_native *n, unsigned reg, uint32_t field)
+/* When that one retired which is so many behind the block's next. */
+static void reg_retired(struct sim_native *n, unsigned op, unsigned reg, int32_t behind_next)
 {
-	reg_reg(n, false, LOAD, RCX, reg);
-	reg_field(n, false, SUB_FROM, RCX, field);
-	reg_number(n, false, NUMBER_AND, RCX, SIM_WINDOW - 1);
+	int32_t off = (int32_t)sizeof(uint64_t) * ((int32_t)n->n_retired + behind_next);
+	bool is_byte = off == (int8_t)off;
+
+	opcode(n, true, op, reg, 0, RETIRED);
+	byte(n, (is_byte ? 0x40 : 0x80) | (reg & 7) << 3 | (RETIRED & 7));
+	byte(n, 0x24);
+	if (is_byte)
+		byte(n, (uint32_t)off & 0xff);
+	else
+		word(n, (uint32_t)off);
+}
+
+/* What calls do not leave alone. */
+static void set_constants(struct sim_native *n)
+{
+	reg_reg(n, false, XOR_TO, ZERO, ZERO);
+	BYTES(n, "\x41\xba"); /* mov r10d, */
+	word(n, SIM_PORT_CALENDAR_BITS);
 }
 
 static void at_least(struct sim_native *n, unsigned reg, unsigned other)
@@ -255,7 +273,7 @@ static void wait_for_sources(struct sim_native *n, const struct sim_insn *in)
 static void dispatch(struct sim_native *n, const struct sim_insn *in)
 {
 	reg_reg(n, false, LOAD, RCX, DISPATCH_N);
-	reg_field(n, false, SUB_FROM, RCX, OFFSET(dispatch_width));
+	reg_number(n, false, NUMBER_SUB, RCX, n->config->dispatch_width * SIM_SLOT);
 	reg_reg(n, false, CMOV_NOT_BELOW, DISPATCH_N, RCX);
 	BYTES(n, "\x49\x83\xdd\xff"); /* sbb r13, -1: one more, less the borrow */
 	reg_number(n, false, NUMBER_ADD, DISPATCH_N, in->slots);
@@ -267,11 +285,9 @@ static void take_port(struct sim_native *n, const struct sim_insn *in, uint32_t 
 	struct late *l;
 	uint8_t *again = n->at;
 
-	reg_reg(n, false, LOAD, RCX, RAX);
-	reg_number(n, false, NUMBER_AND, RCX, SIM_PORT_CALENDAR - 1);
-	reg_reg(n, false, LOAD, RDX, RAX);
-	BYTES(n, "\xc1\xe2\x05"); /* shl edx, 5 */
-	_Static_assert(SIM_PORT_CALENDAR == 1 << 11, "16 - 11 = 5");
+	BYTES(n, "\xc4\xe2\x28\xf5\xc8");     /* bzhi ecx, eax, r10d */
+	BYTES(n, "\xc4\xe3\x7b\xf0\xd0\x1b"); /* rorx edx, eax, 27: to the left by 5 */
+	_Static_assert(SIM_PORT_CALENDAR_BITS == 11, "16 - 11 = 5");
 	reg_number(n, false, NUMBER_AND, RDX, 0xffff0000);
 	reg_entry(n, false, LOAD, RSI, 2, OFFSET(port));
 	reg_reg(n, false, XOR_TO, RSI, RDX);
@@ -299,7 +315,7 @@ static void call(struct sim_native *n, const struct sim_insn *in, uint32_t funct
 	reg_reg(n, true, LOAD, RCX, RSP);
 	BYTES(n, "\xff\x93"); /* call [rbx + */
 	word(n, function);
-	reg_reg(n, false, XOR_TO, ZERO, ZERO);
+	set_constants(n);
 }
 
 /* The same from the cycle behind dispatch on. */
@@ -431,15 +447,13 @@ static void write_results(struct sim_native *n, const struct sim_insn *in)
 
 static void retire(struct sim_native *n)
 {
-	at_least(n, RETIRE, RAX);
-	window_before(n, SEQ, OFFSET(retire_width));
-	reg_entry(n, true, LOAD, RCX, 3, OFFSET(retire));
+	/* What the newest one does not decide first, as all after it wait for that. */
+	reg_retired(n, LOAD, RCX, -(int32_t)n->config->retire_width);
 	reg_number(n, true, NUMBER_ADD, RCX, 1);
+	at_least(n, RCX, RAX);
 	at_least(n, RETIRE, RCX);
-	reg_reg(n, false, LOAD, RCX, SEQ);
-	reg_number(n, false, NUMBER_AND, RCX, SIM_WINDOW - 1);
-	reg_entry(n, true, STORE, RETIRE, 3, OFFSET(retire));
-	reg_number(n, true, NUMBER_ADD, SEQ, 1);
+	reg_retired(n, STORE, RETIRE, 0);
+	n->n_retired++;
 }
 
 static uint32_t freed_of(unsigned pool)
@@ -447,9 +461,11 @@ static uint32_t freed_of(unsigned pool)
 	return OFFSET(freed) + (uint32_t)sizeof(uint64_t) * SIM_WINDOW * pool;
 }
 
-/* As place_take() does when it has retired. */
+/* As place_take() does when it has retired; there is always room where none is taken. */
 static void take_place(struct sim_native *n, unsigned pool, uint32_t before)
 {
+	if (pool == SIM_POOL_NONE)
+		return;
 	reg_field(n, false, LOAD, RCX, OFFSET(place) + 8 * pool);
 	if (before)
 		reg_number(n, false, NUMBER_ADD, RCX, before);
@@ -512,19 +528,18 @@ static void instruction(struct sim_native *n, const struct sim_insn *in)
 		leave_stores(n, in);
 }
 
-/* rcx: the entry of `freed` that says when the last place is free that a group takes of a pool. */
-static void last_place(struct sim_native *n, const struct sim_insn *first, unsigned pool)
+/* rcx: the entry of `freed` that says when the place is free that an instruction takes of a pool, as place_free(). */
+static void find_place(struct sim_native *n, unsigned pool, uint32_t before)
 {
 	reg_field(n, false, LOAD, RCX, OFFSET(place) + 8 * pool);
-	reg_field(n, false, SUB_FROM, RCX, OFFSET(room) + 8 * pool);
-	reg_number(n, false, NUMBER_ADD, RCX, first->group_taken[pool - SIM_POOL_INT] - 1u);
+	reg_number(n, false, NUMBER_ADD, RCX, before - sim_core_room(n->config, pool));
 	reg_number(n, false, NUMBER_AND, RCX, SIM_WINDOW - 1);
 }
 
 /* To where the jump leads if the group has to wait for its last place of the pool. */
 static uint8_t *ask_for_place(struct sim_native *n, const struct sim_insn *first, unsigned pool)
 {
-	last_place(n, first, pool);
+	find_place(n, pool, first->group_taken[pool - SIM_POOL_INT] - 1u);
 	reg_entry(n, true, CMP_WITH, DISPATCH, 3, freed_of(pool));
 	return jump_if(n, JUMP_BELOW);
 }
@@ -548,8 +563,7 @@ static void ask_for_room(struct sim_native *n, const struct sim_insn *first, uin
 
 	if (takes_place(first, n_insn, SIM_POOL_STORE))
 		no_store = ask_for_place(n, first, SIM_POOL_STORE);
-	window_before(n, SEQ, OFFSET(least_room));
-	reg_entry(n, true, CMP_WITH, DISPATCH, 3, OFFSET(retire));
+	reg_retired(n, CMP_WITH, DISPATCH, -(int32_t)sim_core_least_room(n->config));
 	l = later(n, NO_ROOM, jump_if(n, JUMP_BELOW), first, n_insn);
 	l->from_too = no_store;
 }
@@ -566,11 +580,9 @@ static void ask_if_tight(struct sim_native *n, const struct sim_insn *in, bool l
 /* rax: not before the place is free that an instruction takes of a pool, `before` of its block ahead of it. */
 static void wait_for_place(struct sim_native *n, unsigned pool, uint32_t before)
 {
-	reg_field(n, false, LOAD, RCX, OFFSET(place) + 8 * pool);
-	reg_field(n, false, SUB_FROM, RCX, OFFSET(room) + 8 * pool);
-	if (before)
-		reg_number(n, false, NUMBER_ADD, RCX, before);
-	reg_number(n, false, NUMBER_AND, RCX, SIM_WINDOW - 1);
+	if (pool == SIM_POOL_NONE)
+		return;
+	find_place(n, pool, before);
 	reg_entry(n, true, CMP_WITH, RAX, 3, freed_of(pool));
 	reg_entry(n, true, CMOV_BELOW, RAX, 3, freed_of(pool));
 }
@@ -578,8 +590,7 @@ static void wait_for_place(struct sim_native *n, unsigned pool, uint32_t before)
 /* Dispatch stands until there is room for one instruction: hold_dispatch() of what room_for_one() says. */
 static void wait_for_room(struct sim_native *n, const struct sim_insn *in)
 {
-	window_before(n, SEQ, OFFSET(rob));
-	reg_entry(n, true, LOAD, RAX, 3, OFFSET(retire));
+	reg_retired(n, LOAD, RAX, -(int32_t)n->config->rob);
 	wait_for_place(n, in->pool, in->pool_before);
 	if (in->flags & SIM_F_LOAD)
 		wait_for_place(n, SIM_POOL_LOAD, in->loads_before);
@@ -597,11 +608,7 @@ static void no_room(struct sim_native *n, const struct late *l)
 	unsigned n_waits = 0;
 
 	set_jump(l->from, n->at);
-	reg_reg(n, false, LOAD, RCX, SEQ);
-	reg_field(n, false, SUB_FROM, RCX, OFFSET(rob));
-	reg_number(n, false, NUMBER_ADD, RCX, l->n - 1);
-	reg_number(n, false, NUMBER_AND, RCX, SIM_WINDOW - 1);
-	reg_entry(n, true, CMP_WITH, DISPATCH, 3, OFFSET(retire));
+	reg_retired(n, CMP_WITH, DISPATCH, (int32_t)(l->n - 1 - n->config->rob));
 	waits[n_waits++] = jump_if(n, JUMP_BELOW);
 	for (unsigned pool = SIM_POOL_INT; pool < SIM_POOL_STORE; pool++)
 		if (takes_place(l->in, l->n, pool))
@@ -619,6 +626,7 @@ static void no_room(struct sim_native *n, const struct late *l)
 
 static void behind(struct sim_native *n, const struct late *l)
 {
+	n->n_retired = l->n_retired;
 	if (l->kind == NO_ROOM) {
 		no_room(n, l);
 		return;
@@ -640,7 +648,7 @@ static void behind(struct sim_native *n, const struct late *l)
 		set_number(n, RDX, l->n);
 		BYTES(n, "\xff\x93"); /* call [rbx + */
 		word(n, OFFSET(find_port));
-		reg_reg(n, false, XOR_TO, ZERO, ZERO);
+		set_constants(n);
 		break;
 	case LOAD_ANY:
 		call_at_dispatch(n, l->in, OFFSET(help.load));
@@ -665,11 +673,16 @@ static void begin(struct sim_native *n)
 	byte(n, FRAME_BYTES);
 	reg_reg(n, true, LOAD, CORE, RDI);
 	reg_at(n, true, STORE, RSI, RSP, FRAME(f.mem));
-	reg_field(n, true, LOAD, SEQ, OFFSET(seq));
+	reg_field(n, true, LOAD, RETIRED, OFFSET(seq));
+	reg_field(n, true, SUB_FROM, RETIRED, OFFSET(retired_from));
+	opcode(n, true, LEA, RETIRED, RETIRED, CORE);
+	byte(n, 0x84 | (RETIRED & 7) << 3);
+	byte(n, 3 << 6 | (RETIRED & 7) << 3 | CORE);
+	word(n, OFFSET(retire));
 	reg_field(n, true, LOAD, DISPATCH, OFFSET(dispatch_cyc));
 	reg_field(n, true, LOAD, RETIRE, OFFSET(retire_cyc));
 	reg_field(n, false, LOAD, DISPATCH_N, OFFSET(dispatch_n));
-	reg_reg(n, false, XOR_TO, ZERO, ZERO);
+	set_constants(n);
 	reg_reg(n, false, XOR_TO, TIGHT, TIGHT);
 	/* Nothing is dispatched before it was fetched. */
 	reg_field(n, true, LOAD, RAX, OFFSET(fetch_cyc));
@@ -680,7 +693,7 @@ static void begin(struct sim_native *n)
 
 static void end(struct sim_native *n, const struct sim_block *b)
 {
-	reg_field(n, true, STORE, SEQ, OFFSET(seq));
+	add_to_field(n, OFFSET(seq), n->n_retired);
 	reg_field(n, true, STORE, DISPATCH, OFFSET(dispatch_cyc));
 	reg_field(n, true, STORE, RETIRE, OFFSET(retire_cyc));
 	reg_field(n, false, STORE, DISPATCH_N, OFFSET(dispatch_n));
@@ -704,7 +717,7 @@ void sim_native_make(struct sim_native *n, struct sim_block *b)
 	if (!n || !b->n_insn || b->n_insn >= SIM_WINDOW || !has_room(n, b))
 		return;
 	entry = n->at;
-	n->n_late = 0;
+	n->n_late = n->n_retired = 0;
 	begin(n);
 	for (uint32_t i = 0; i < b->n_insn; i++) {
 		uint32_t left = b->n_insn - i;

@@ -382,8 +382,7 @@ static __attribute__((noinline)) void count_slowly(struct sim_core *c, const str
 	for (uint32_t i = 0; i < n_insn; i++) {
 		const struct sim_insn *in = &b->insn[i];
 		/* Left between two that are fused, the first one has retired with what was before it. */
-		struct retired r = { b->ip + in->ip_off,
-			             seq < c->seq ? c->retire[seq % SIM_WINDOW] : c->retire_cyc,
+		struct retired r = { b->ip + in->ip_off, seq < c->seq ? *sim_retired(c, seq) : c->retire_cyc,
 			             c->dispatched[seq % SIM_WINDOW] };
 		bool last = i + 1 == n_insn;
 

@@ -119,7 +119,9 @@ static void compare_all(const struct sim_core *a, const struct sim_core *b)
 {
 	compare(a, b);
 	SAME(retire);
-	SAME(freed);
+	/* Nobody waits for a place where there is no pool. */
+	for (unsigned pool = SIM_POOL_INT; pool < SIM_N_POOLS; pool++)
+		SAME(freed[pool]);
 	SAME(port);
 	SAME(unit_free);
 	SAME(forward);
@@ -290,7 +292,11 @@ static void where_there_is_no_room_for_code_the_core_runs(void **state)
 		sim_native_make(native, long_one);
 	} while (long_one->native && ++n < 100000);
 	assert_int_equal(n > 0, is_made_here());
-	sim_native_make(native, b);
+	/* What is left may do for the short one, a few times. */
+	do {
+		b->native = NULL;
+		sim_native_make(native, b);
+	} while (b->native && ++n < 100000);
 	assert_null(b->native);
 	assert_int_equal((int)cycles_each(&r, b, 20), 500);
 	free(b);
