@@ -26,10 +26,25 @@ struct sim_line {
 };
 
 struct sim_cache {
-	struct sim_line *line; /* [n_sets][ways], most recently used first; of the third level: NULL */
-	uint64_t *tag;         /* the same of the third level, where no arrival is kept */
 	uint64_t n_sets, mask; /* mask: n_sets - 1, or 0 when that is no power of two */
 	uint32_t ways, latency_cyc;
+};
+
+/*
+ * Lines of all sets of a cache.  Each stays in its way, of a set all ways are compared at once, and the order in which they
+ * were used is a row of their numbers: how long it takes to find a line and to make it the newest does not depend on where
+ * it is, which the host could not foretell.  Line numbers + 1 have no more than 48 bits (see SIM_MEM); of a set stand one
+ * behind the other their lower 32 bits, the upper 16, the order, newest first, and where they are kept the arrivals.
+ */
+struct sim_lines {
+	uint8_t *set;
+	uint32_t ways, room, set_bytes; /* room: ways, rounded up for vectors */
+};
+
+/* A table of translations: [n_sets][ways] pages + 1, newest first; ways 0 = translation is free. */
+struct sim_tlb {
+	struct sim_cache form;
+	uint64_t *page;
 };
 
 enum { SIM_N_STREAMS = 16, SIM_CALENDAR = 4096 };
@@ -42,14 +57,17 @@ struct sim_stream {
 
 struct sim_memory {
 	struct sim_cache l1, l2, l3;
-	struct sim_cache tlb, tlb2; /* only tags: pages; ways 0 = translation is free */
+	struct sim_lines older; /* of the first level, but for the two newest of each set */
+	struct sim_lines second, third;
+	struct sim_tlb tlb, tlb2;
 	uint32_t page_shift, tlb2_cyc, walk_cyc;
 	uint32_t line_shift, page_lines_shift, dram_cyc, dram_gap_cyc, mshrs, prefetch_lines;
-	/* Of the first level, for the two newest lines of a set; where its sets are no power of two, an empty one. */
-	const struct sim_line *near;
+	struct sim_line (*newest)[2]; /* of each set of the first level; of one way, the second one is empty */
+	/* The same for sim_memory_near; where the number of sets is no power of two, an empty one. */
+	const struct sim_line (*near)[2];
 	uint64_t near_mask;
-	uint32_t near_bytes, near_second; /* of a set; where its second line is */
 	uint32_t stream_next;
+	struct sim_stream *stream_last; /* found */
 	struct sim_stream stream[SIM_N_STREAMS];
 	uint64_t dram[SIM_CALENDAR]; /* slot number + 1: taken */
 	uint64_t miss[SIM_CALENDAR]; /* (bucket number + 1) << 16 | misses under way */
@@ -74,10 +92,9 @@ uint64_t sim_memory_lookup(struct sim_memory *m, uint64_t line, uint64_t now_cyc
 /* Where the line is if it is one of the two newest of its set. */
 static inline const struct sim_line *sim_memory_near(const struct sim_memory *m, uint64_t line)
 {
-	const char *set = (const char *)m->near + (line & m->near_mask) * m->near_bytes;
-	uint32_t second = ((const struct sim_line *)set)->tag == line + 1 ? 0 : m->near_second;
+	const struct sim_line *set = m->near[line & m->near_mask];
 
-	return (const struct sim_line *)(set + second);
+	return set->tag == line + 1 ? set : set + 1;
 }
 
 /*

@@ -510,9 +510,9 @@ static void follow_dispatch(struct sim_core *c)
 /* Of what has retired only the newest is looked at: there is room again for a block. */
 static void forget_oldest(struct sim_core *c)
 {
-	uint64_t from = c->seq - SIM_WINDOW;
+	uint64_t kept = max_u64(c->rob, c->retire_width), from = c->seq - kept;
 
-	memmove(c->retire, sim_retired(c, from), SIM_WINDOW * sizeof(c->retire[0]));
+	memmove(c->retire, sim_retired(c, from), kept * sizeof(c->retire[0]));
 	c->retired_from = from;
 }
 

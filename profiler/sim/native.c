@@ -53,7 +53,6 @@ enum {
 	CMOV_BELOW = 0x0f42,
 	CMOV_NOT_BELOW = 0x0f43,
 	CMOV_ABOVE = 0x0f47,
-	IMUL_BY = 0x69,
 };
 
 /* The same with a number: which of them stands where the register's number does. */
@@ -329,7 +328,7 @@ static bool lines_are_near(const struct sim_config *c)
 {
 	uint64_t n_sets = (uint64_t)c->l1.kb * 1024 / c->line_bytes / c->l1.ways;
 
-	return n_sets > 1 && !(n_sets & (n_sets - 1)) && c->l1.ways > 1;
+	return n_sets > 1 && !(n_sets & (n_sets - 1));
 }
 
 /* Is the access at [rdx + off] a load of the instruction's? */
@@ -375,9 +374,7 @@ static void load(struct sim_native *n, const struct sim_insn *in)
 	byte(n, line_shift);
 	reg_field(n, true, LOAD, RCX, OFFSET(memory.near_mask));
 	reg_reg(n, true, AND_TO, RCX, R8);
-	opcode(n, true, IMUL_BY, RCX, 0, RCX);
-	byte(n, 0xc0 | RCX << 3 | RCX);
-	word(n, n->config->l1.ways * (uint32_t)sizeof(struct sim_line));
+	BYTES(n, "\x48\xc1\xe1\x05"); /* shl rcx, 5: of two lines */
 	reg_field(n, true, ADD_TO, RCX, OFFSET(memory.near));
 	reg_at(n, true, LEA, RDX, R8, 1);
 	reg_at(n, true, CMP_WITH, RDX, RCX, 0);

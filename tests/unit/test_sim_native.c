@@ -129,8 +129,10 @@ static void compare_all(const struct sim_core *a, const struct sim_core *b)
 	SAME(memory.stream);
 	SAME(memory.dram);
 	SAME(memory.miss);
-	for (uint64_t i = 0; i < a->memory.l1.n_sets * a->memory.l1.ways; i++)
-		assert_memory_equal(&a->memory.l1.line[i], &b->memory.l1.line[i], sizeof(struct sim_line));
+	assert_memory_equal(a->memory.newest, b->memory.newest,
+	                    a->memory.l1.n_sets * sizeof(a->memory.newest[0]));
+	assert_memory_equal(a->memory.older.set, b->memory.older.set,
+	                    a->memory.l1.n_sets * a->memory.older.set_bytes);
 }
 
 static void run_both(struct rig *plain, struct rig *own, struct sim_block *const *block)
