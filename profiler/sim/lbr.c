@@ -29,7 +29,8 @@ static bool passes(const struct sim_lbr *l, enum sim_exit exit)
 	return !filter || filter & 1u << (exit - 1);
 }
 
-void sim_lbr_add(struct sim_lbr *l, enum sim_exit exit, const struct sim_lbr_branch *b)
+void sim_lbr_add(struct sim_lbr *l, enum sim_exit exit, uint64_t from_ip, uint64_t to_ip, uint64_t cycle,
+                 bool mispredicted)
 {
 	if (!l->depth || l->stopped)
 		return;
@@ -39,7 +40,7 @@ void sim_lbr_add(struct sim_lbr *l, enum sim_exit exit, const struct sim_lbr_bra
 	}
 	if (!passes(l, exit))
 		return;
-	l->ring[l->n++ % WIRE_MAX_BRANCHES] = *b;
+	l->ring[l->n++ % WIRE_MAX_BRANCHES] = (struct sim_lbr_branch){ from_ip, to_ip, cycle, mispredicted };
 	l->n_valid += l->n_valid < WIRE_MAX_BRANCHES;
 }
 

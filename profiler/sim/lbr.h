@@ -29,8 +29,9 @@ struct sim_lbr {
 
 void sim_lbr_init(struct sim_lbr *l, uint32_t depth, uint32_t filter, uint64_t seed);
 
-/* A branch of that exit was taken. */
-void sim_lbr_add(struct sim_lbr *l, enum sim_exit exit, const struct sim_lbr_branch *b);
+/* A branch of that exit was taken.  By value: what was just written by parts the host is slow to read as a whole. */
+void sim_lbr_add(struct sim_lbr *l, enum sim_exit exit, uint64_t from_ip, uint64_t to_ip, uint64_t cycle,
+                 bool mispredicted);
 
 /* A counter has overflowed: where the record stands still from then on (branch_freeze_overflow), it does. */
 void sim_lbr_overflow(struct sim_lbr *l, const struct sim_config *config);

@@ -349,15 +349,12 @@ static void find_overflows(struct sim_pmu *p, const struct retired *r)
 	sim_pmu_plan(p);
 }
 
-static void end_branch(struct sim_core *c, const struct sim_block *b, const struct sim_insn *last,
-                       const struct sim_outcome *end)
+static void end_branch(struct sim_core *c, const struct sim_block *b, const struct sim_outcome *end)
 {
-	struct sim_lbr_branch r = { b->ip + last->ip_off, end->to_ip, c->retire_cyc, end->mispredicted };
-
 	if (!end->taken)
 		return;
-	sim_lbr_add(&c->pmu.lbr, b->exit, &r);
-	if (c->pmu.burst.open && sim_burst_branch(&c->pmu.burst, r.from_ip, r.to_ip))
+	sim_lbr_add(&c->pmu.lbr, b->exit, b->last_ip, end->to_ip, c->retire_cyc, end->mispredicted);
+	if (c->pmu.burst.open && sim_burst_branch(&c->pmu.burst, b->last_ip, end->to_ip))
 		end_burst(&c->pmu, c->retire_cyc);
 }
 
@@ -398,7 +395,7 @@ static __attribute__((noinline)) void count_slowly(struct sim_core *c, const str
 			count_miss(p, c->missed[k++].level);
 		if (last) {
 			count_outcome(p, end);
-			end_branch(c, b, in, end);
+			end_branch(c, b, end);
 		}
 		if (p->watch)
 			catch (p, &r);
@@ -488,5 +485,5 @@ void sim_pmu_block(struct sim_core *c, const struct sim_block *b, uint32_t n_ins
 	add_totals(p, b, SIM_INDIRECT_BRANCHES, SIM_SIMD_INT);
 	count_misses(c);
 	count_outcome(p, end);
-	end_branch(c, b, &b->insn[n_insn - 1], end);
+	end_branch(c, b, end);
 }
