@@ -62,7 +62,8 @@ struct sim_memory {
 	struct sim_tlb tlb, tlb2;
 	uint32_t page_shift, tlb2_cyc, walk_cyc;
 	uint32_t line_shift, page_lines_shift, dram_cyc, dram_gap_cyc, mshrs, prefetch_lines;
-	struct sim_line (*newest)[2]; /* of each set of the first level; of one way, the second one is empty */
+	struct sim_line (
+	        *newest)[2]; /* of each set of the first level; of one way, the second one is empty */
 	/* The same for sim_memory_near; where the number of sets is no power of two, an empty one. */
 	const struct sim_line (*near)[2];
 	uint64_t near_mask;

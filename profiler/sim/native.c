@@ -52,11 +52,12 @@ enum {
 	ADD_TO = 0x03,
 	CMOV_BELOW = 0x0f42,
 	CMOV_NOT_BELOW = 0x0f43,
+	CMOV_NOT_ZERO = 0x0f45,
 	CMOV_ABOVE = 0x0f47,
 };
 
 /* The same with a number: which of them stands where the register's number does. */
-enum { NUMBER_ADD = 0, NUMBER_AND = 4, NUMBER_SUB = 5, NUMBER_CMP = 7 };
+enum { NUMBER_ADD = 0, NUMBER_OR = 1, NUMBER_AND = 4, NUMBER_SUB = 5, NUMBER_CMP = 7 };
 
 enum { JUMP_BELOW = 0x82, JUMP_ZERO = 0x84, JUMP_NOT_ZERO = 0x85, JUMP_ABOVE = 0x87 };
 
@@ -66,6 +67,7 @@ struct late {
 	enum late_kind kind;
 	uint8_t *from, *back; /* the jump's distance; where the code goes on */
 	uint8_t *from_too;    /* another jump's, or NULL */
+	uint8_t *again;       /* PORTS_TAKEN: where a port is looked for */
 	bool last;            /* IS_TIGHT: of its group */
 	const struct sim_insn *in;
 	uint32_t n;         /* of instructions, or the ports */
@@ -206,7 +208,7 @@ static struct late *later(struct sim_native *n, enum late_kind kind, uint8_t *fr
 {
 	struct late *l = &n->late[n->n_late++];
 
-	*l = (struct late){ kind, from, n->at, NULL, false, in, number, n->n_retired };
+	*l = (struct late){ kind, from, n->at, NULL, NULL, false, in, number, n->n_retired };
 	return l;
 }
 
@@ -289,17 +291,20 @@ static void take_port(struct sim_native *n, const struct sim_insn *in, uint32_t 
 	_Static_assert(SIM_PORT_CALENDAR_BITS == 11, "16 - 11 = 5");
 	reg_number(n, false, NUMBER_AND, RDX, 0xffff0000);
 	reg_entry(n, false, LOAD, RSI, 2, OFFSET(port));
-	reg_reg(n, false, XOR_TO, RSI, RDX);
-	reg_number(n, false, NUMBER_CMP, RSI, 0xffff);
-	reg_reg(n, false, CMOV_ABOVE, RSI, ZERO);
 	set_number(n, RDI, ports);
+	/* As if the entry were of this turn: what is next issued in the cycle waits for its new value. */
 	BYTES(n, "\xc4\xe2\x48\xf2\xff"); /* andn edi, esi, edi */
 	l = later(n, PORTS_TAKEN, jump_if(n, JUMP_ZERO), in, ports);
-	l->back = again;
 	BYTES(n, "\xc4\xe2\x40\xf3\xdf"); /* blsi edi, edi */
-	reg_reg(n, false, OR_TO, RSI, RDI);
+	reg_reg(n, false, OR_TO, RDI, RSI);
 	reg_reg(n, false, XOR_TO, RSI, RDX);
-	reg_entry(n, false, STORE, RSI, 2, OFFSET(port));
+	l->again = again;
+	l->back = n->at;
+	/* If it is not, what it is then. */
+	reg_number(n, false, NUMBER_OR, RDX, ports & -ports);
+	reg_number(n, false, NUMBER_CMP, RSI, 0xffff);
+	reg_reg(n, false, CMOV_ABOVE, RDI, RDX);
+	reg_entry(n, false, STORE, RDI, 2, OFFSET(port));
 }
 
 /* A function of core.c: core, instruction, number (in edx already), frame.  What it leaves is rax. */
@@ -346,7 +351,7 @@ static void compare_access(struct sim_native *n, const struct sim_insn *in, uint
 static void load(struct sim_native *n, const struct sim_insn *in)
 {
 	unsigned line_shift = (unsigned)__builtin_ctz(n->config->line_bytes);
-	uint8_t *other_access, *in_flight, *first, *not_near, *not_old;
+	uint8_t *other_access, *in_flight, *not_near, *not_old;
 	struct late *any, *issued;
 
 	if (!lines_are_near(n->config) || !in->load_ports) {
@@ -378,11 +383,10 @@ static void load(struct sim_native *n, const struct sim_insn *in)
 	reg_field(n, true, ADD_TO, RCX, OFFSET(memory.near));
 	reg_at(n, true, LEA, RDX, R8, 1);
 	reg_at(n, true, CMP_WITH, RDX, RCX, 0);
-	first = jump_if(n, JUMP_ZERO);
-	reg_number(n, true, NUMBER_ADD, RCX, sizeof(struct sim_line));
+	reg_at(n, true, LEA, R8, RCX, sizeof(struct sim_line));
+	reg_reg(n, true, CMOV_NOT_ZERO, RCX, R8);
 	reg_at(n, true, CMP_WITH, RDX, RCX, 0);
 	not_near = jump_if(n, JUMP_NOT_ZERO);
-	set_jump(first, n->at);
 	reg_at(n, true, LOAD, RDX, RCX, offsetof(struct sim_line, ready));
 	BYTES(n, "\x48\xd1\xca"); /* ror rdx, 1: as sim_memory_access turns it */
 	reg_reg(n, true, CMP_WITH, RDX, RAX);
@@ -640,13 +644,17 @@ static void behind(struct sim_native *n, const struct late *l)
 			reg_reg(n, false, XOR_TO, TIGHT, TIGHT);
 		break;
 	case PORTS_TAKEN:
+		reg_reg(n, false, XOR_TO, RSI, RDX);
+		reg_number(n, false, NUMBER_CMP, RSI, 0xffff);
+		set_jump(jump_if(n, JUMP_ABOVE), l->back);
 		reg_reg(n, true, LOAD, RDI, CORE);
 		reg_at(n, true, LEA, RSI, RAX, 1);
 		set_number(n, RDX, l->n);
 		BYTES(n, "\xff\x93"); /* call [rbx + */
 		word(n, OFFSET(find_port));
 		set_constants(n);
-		break;
+		jump(n, l->again);
+		return;
 	case LOAD_ANY:
 		call_at_dispatch(n, l->in, OFFSET(help.load));
 		break;
