@@ -43,9 +43,8 @@ double cost_variance(double n_insn)
 }
 
 /* Density of log r, not normalised. */
-static double density(double log_r, double n_insn, double least)
+static double density(double log_r, double var, double least)
 {
-	double var = cost_variance(n_insn);
 	/* The mean of r is 1. */
 	double middle = log1p(-least) - var / 2;
 	double far = (log_r - middle) / model->broad_sd, over = exp(log_r) - least, p = 0, z;
@@ -77,14 +76,14 @@ static double *expected(double k, double *first, size_t *n)
 }
 
 /* F at all y: the sum over lambda of its weight times the density of log lambda - y. */
-static void fill(double y[], double f[], const double *w, double first, size_t n, double *p, double n_insn,
+static void fill(double y[], double f[], const double *w, double first, size_t n, double *p, double var,
                  double least)
 {
 	size_t n_p = n + FINER * (N_POINTS - 1);
 
 	/* p[i] is the density at first - y[N_POINTS - 1] + i fine steps. */
 	for (size_t i = 0; i < n_p; i++)
-		p[i] = density(first - y[N_POINTS - 1] + (double)i * step / FINER, n_insn, least);
+		p[i] = density(first - y[N_POINTS - 1] + (double)i * step / FINER, var, least);
 	for (size_t j = 0; j < N_POINTS; j++) {
 		const double *from = p + FINER * (N_POINTS - 1 - j);
 		double sum = 0;
@@ -135,7 +134,7 @@ static double slope_at(const struct cost *cost, double y)
 	return p->b + x * (2.0 * p->c + 3.0 * p->d * x);
 }
 
-void cost_new(double n_samples, double n_insn, double least, struct cost **out)
+void cost_new(double n_samples, double var, double least, struct cost **out)
 {
 	double f[N_POINTS], first, *w, *p = NULL;
 	struct cost *cost = mem_calloc(1, sizeof(*cost));
@@ -145,7 +144,7 @@ void cost_new(double n_samples, double n_insn, double least, struct cost **out)
 	p = mem_calloc(n + FINER * N_POINTS, sizeof(*p));
 	for (size_t j = 0; j < N_POINTS; j++)
 		cost->y[j] = log(n_samples) - below + (double)j * step;
-	fill(cost->y, f, w, first, n, p, n_insn, least);
+	fill(cost->y, f, w, first, n, p, var, least);
 	fill_pieces(cost, f);
 	free(w);
 	free(p);

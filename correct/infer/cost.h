@@ -20,11 +20,11 @@ struct cost;
 
 /*
  * n_samples  k, with the half that stands for none seen
- * n_insn     instructions of an execution: a branch scatters more than a long block
+ * var        of the log of cost: cost_variance() of a class, which scatters more the shorter it is
  * least      the least cost there is, over the scope's mean: 0 to less than 1
  * *out       malloc'd, cost_free it
  */
-void cost_new(double n_samples, double n_insn, double least, struct cost **out);
+void cost_new(double n_samples, double var, double least, struct cost **out);
 void cost_free(struct cost *cost);
 
 /* At y, but for a constant; defined everywhere. */

@@ -141,13 +141,13 @@ static void work_init(struct work *w, const struct posterior *post, const double
 
 	*w = (struct work){ .post = post,
 		            .d = d,
-		            .sites = mem_calloc(post->n_classes + post->n_edges + 1, sizeof(*w->sites)),
+		            .sites = mem_calloc(post->n_timed + post->n_edges + 1, sizeof(*w->sites)),
 		            .rr = mem_calloc(2 * d * d + 2 * d + 1, sizeof(double)) };
 	w->h = w->rr + d * d;
 	w->g = w->h + d * d;
 	w->x = w->g + d;
 	posterior_normal(post, w->rr);
-	for (size_t c = 0; c < post->n_classes; c++)
+	for (size_t c = 0; c < post->n_timed; c++)
 		add_site(w, &post->n, c, true, mode);
 	for (size_t e = 0; e < post->n_edges; e++)
 		add_site(w, &post->z, e, false, mode);

@@ -7,6 +7,7 @@
 
 #include "correct/infer/cholesky.h"
 #include "correct/known.h"
+#include "correct/model/model.h"
 #include "profiler/base/mem.h"
 
 /*
@@ -92,31 +93,67 @@ static void see(const struct posterior *post, const struct problem *p, double cy
 	}
 }
 
-/* Classes of equal samples and lengths share one cost: most classes of a large scope have no sample at all. */
-static void add_cost(struct posterior *post, double k, double n_insn, double least, double (*known)[2],
-                     size_t c)
+/* Instructions of a sample where they were sampled; 0 where they were counted, and lie where cycles do. */
+static double insn_unit_of(const struct problem *p)
+{
+	return p->insn_counted || p->relative ? 0 : p->insn_per_sample;
+}
+
+/*
+ * Rows [F][d] of what the scope's functions run, and the samples of instructions in each: skid moves fewer out of a function than
+ * out of a block.  None where stacks tell paths, and what a function runs with them, nor where there is only one.
+ */
+static size_t function_rows(const struct problem *p, const double *block_rows, size_t d, double *rows,
+                            double *seen)
+{
+	double unit = insn_unit_of(p);
+	uint32_t *funcs;
+	size_t n = 0;
+
+	if (!(unit > 0 && p->total_insn > 0) || p->stacked_insn > 0)
+		return 0;
+	funcs = mem_calloc(p->n_blocks + 1, sizeof(*funcs));
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const struct problem_block *block = &p->blocks[b];
+		size_t f = 0;
+
+		while (f < n && funcs[f] != block->func)
+			f++;
+		if (f == n)
+			funcs[n++] = block->func;
+		for (size_t k = 0; k < d; k++)
+			rows[f * d + k] += block->n_insn * block_rows[b * d + k];
+		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++)
+			seen[f] += p->seen_insn[i] / unit;
+	}
+	free(funcs);
+	return n > 1 ? n : 0;
+}
+
+/* Rows of equal samples and variance share one cost: most classes of a large scope have no sample at all. */
+static void add_cost(struct posterior *post, double k, double var, double least, double (*known)[2],
+                     size_t row)
 {
 	size_t i = 0;
 
-	while (i < post->n_costs && (known[i][0] != k || known[i][1] != n_insn))
+	while (i < post->n_costs && (known[i][0] != k || known[i][1] != var))
 		i++;
-	post->cost_of[c] = (uint32_t)i;
+	post->cost_of[row] = (uint32_t)i;
 	if (i < post->n_costs)
 		return;
 	known[i][0] = k;
-	known[i][1] = n_insn;
-	cost_new(k, n_insn, least, &post->costs[post->n_costs++]);
+	known[i][1] = var;
+	cost_new(k, var, least, &post->costs[post->n_costs++]);
 }
 
-/* F_c and a_c of each class. */
-static void time_terms(struct posterior *post, const struct problem *p)
+/* F_c and a_c of each class, and of functions, which so many samples of instructions were seen in. */
+static void time_terms(struct posterior *post, const struct problem *p, const double *seen_in)
 {
 	double cyc_unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, all_cyc = p->total_cyc / cyc_unit,
 	       all_insn = 0;
-	/* Instructions that were counted lie where cycles do. */
-	double insn_unit = p->insn_counted || p->relative ? 0 : p->insn_per_sample, cpi = 0;
+	double insn_unit = insn_unit_of(p), cpi = 0;
 	struct seen *seen = mem_calloc(post->n_classes + 1, sizeof(*seen));
-	double(*known)[2] = mem_calloc(post->n_classes + 1, sizeof(*known));
+	double(*known)[2] = mem_calloc(post->n_timed + 1, sizeof(*known));
 
 	see(post, p, cyc_unit, insn_unit, seen);
 	for (size_t c = 0; !(p->total_cyc > 0) && c < post->n_classes; c++)
@@ -131,8 +168,12 @@ static void time_terms(struct posterior *post, const struct problem *p)
 
 		post->log_unit[c] = log(n_insn * per_insn);
 		/* Half a sample more: none seen does not mean no time. */
-		add_cost(post, seen[c].n_cyc + seen[c].n_sampled + 0.5, n_insn, cost_least(n_insn, cpi),
-		         known, c);
+		add_cost(post, seen[c].n_cyc + seen[c].n_sampled + 0.5, cost_variance(n_insn),
+		         cost_least(n_insn, cpi), known, c);
+	}
+	for (size_t f = post->n_classes; f < post->n_timed; f++) {
+		post->log_unit[f] = -log(insn_unit);
+		add_cost(post, seen_in[f - post->n_classes] + 0.5, model->function_variance, 0, known, f);
 	}
 	free(seen);
 	free(known);
@@ -148,12 +189,13 @@ static double scale_weight(const struct posterior *post, const struct equations 
 	return fmin(1, (double)(post->n_free - n_settled) / (double)post->n_classes);
 }
 
+/* There are no more classes than blocks, nor more functions. */
 static void alloc_all(struct posterior *post, const struct problem *p)
 {
 	post->class_of = mem_calloc(p->n_blocks + 1, sizeof(uint32_t));
-	post->log_unit = mem_calloc(p->n_blocks + 1, sizeof(double));
-	post->cost_of = mem_calloc(p->n_blocks + 1, sizeof(uint32_t));
-	post->costs = mem_calloc(p->n_blocks + 1, sizeof(*post->costs));
+	post->log_unit = mem_calloc(2 * p->n_blocks + 1, sizeof(double));
+	post->cost_of = mem_calloc(2 * p->n_blocks + 1, sizeof(uint32_t));
+	post->costs = mem_calloc(2 * p->n_blocks + 1, sizeof(*post->costs));
 }
 
 /* Rows of d, in units of their noise: inverse(L) of those whose noise goes together has independent noise. */
@@ -197,7 +239,8 @@ struct posterior *posterior_new(const struct problem *p, const struct space *spa
                                 const struct equations *eqs)
 {
 	struct posterior *post = mem_calloc(1, sizeof(*post));
-	double *rows = block_rows(p, space), *class_rows;
+	double *rows = block_rows(p, space), *timed_rows;
+	double *seen_in = mem_calloc(p->n_blocks + 1, sizeof(*seen_in)); /* functions */
 	uint32_t *first = mem_calloc(p->n_blocks + 1, sizeof(*first));
 	size_t d = space->n_free;
 
@@ -205,15 +248,18 @@ struct posterior *posterior_new(const struct problem *p, const struct space *spa
 	post->n_edges = p->n_edges;
 	alloc_all(post, p);
 	post->n_classes = classify(rows, p->n_blocks, d, post->class_of, first);
-	class_rows = mem_calloc(post->n_classes * d + 1, sizeof(*class_rows));
+	timed_rows = mem_calloc((post->n_classes + p->n_blocks) * d + 1, sizeof(*timed_rows));
 	for (size_t c = 0; c < post->n_classes; c++)
-		memcpy(class_rows + c * d, rows + first[c] * d, d * sizeof(*rows));
+		memcpy(timed_rows + c * d, rows + first[c] * d, d * sizeof(*rows));
+	post->n_timed =
+	        post->n_classes + function_rows(p, rows, d, timed_rows + post->n_classes * d, seen_in);
 	sparse_from(&post->z, space->z, p->n_edges, d);
-	sparse_from(&post->n, class_rows, post->n_classes, d);
-	time_terms(post, p);
+	sparse_from(&post->n, timed_rows, post->n_timed, d);
+	time_terms(post, p, seen_in);
 	posterior_equate(post, eqs);
 	free(rows);
-	free(class_rows);
+	free(timed_rows);
+	free(seen_in);
 	free(first);
 	return post;
 }
@@ -235,20 +281,27 @@ void posterior_free(struct posterior *post)
 	free(post);
 }
 
-double posterior_time(const struct posterior *post, size_t c, double n)
+/* w of a class. */
+static double scale_of(const struct posterior *post, size_t row)
+{
+	return row < post->n_classes ? post->scale_weight : 0;
+}
+
+double posterior_time(const struct posterior *post, size_t row, double n)
 {
 	double log_n = log(n);
 
-	return cost_at(post->costs[post->cost_of[c]], log_n + post->log_unit[c]) + post->scale_weight * log_n;
+	return cost_at(post->costs[post->cost_of[row]], log_n + post->log_unit[row]) +
+	       scale_of(post, row) * log_n;
 }
 
-void posterior_time_slope(const struct posterior *post, size_t c, double n, double *slope, double *curve)
+void posterior_time_slope(const struct posterior *post, size_t row, double n, double *slope, double *curve)
 {
-	const struct cost *cost = post->costs[post->cost_of[c]];
-	double y = log(n) + post->log_unit[c];
+	const struct cost *cost = post->costs[post->cost_of[row]];
+	double y = log(n) + post->log_unit[row];
 
 	cost_slope(cost, y, slope, curve);
-	*slope += post->scale_weight;
+	*slope += scale_of(post, row);
 }
 
 /* g += slope * row, h += curve * row row' of one sparse row. */
@@ -292,7 +345,7 @@ static void derivatives(const struct posterior *post, const double *t, double ba
 		for (size_t k = 0; k < d; k++)
 			g[k] += miss * row[k];
 	}
-	for (size_t c = 0; c < post->n_classes; c++) {
+	for (size_t c = 0; c < post->n_timed; c++) {
 		double n = sparse_dot(&post->n, c, t), slope, curve;
 
 		if (n <= 0)
@@ -327,7 +380,7 @@ static double objective(const struct posterior *post, const double *t, double ba
 
 		sum += miss * miss / 2;
 	}
-	for (size_t c = 0; c < post->n_classes; c++) {
+	for (size_t c = 0; c < post->n_timed; c++) {
 		double n = sparse_dot(&post->n, c, t);
 
 		if (n > 0)
@@ -422,6 +475,6 @@ bool posterior_nearest(const struct posterior *post, double *t, double *hessian)
 {
 	struct posterior timeless = *post;
 
-	timeless.n_classes = 0;
+	timeless.n_timed = 0;
 	return descend(&timeless, BARRIERS_ALL, t, hessian);
 }

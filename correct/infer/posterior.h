@@ -11,7 +11,7 @@
  *   with f = Z t >= 0.
  *
  * c are classes of blocks that run equally often whatever the flow, n_c their
- * executions.
+ * executions, and functions, n_c their instructions.  Scale is of the former only.
  *
  * The second line is the prior: the instructions of a scope do not differ in cost
  * without limit (cost.h).  exp(a_c) is how many samples one execution is expected
@@ -29,12 +29,13 @@
 
 struct posterior {
 	size_t n_free, n_edges, n_rows, n_classes;
+	size_t n_timed;      /* classes, and functions after them */
 	struct sparse z;     /* [E] flows */
 	double *r;           /* [n_rows][n_free] equations over their noise */
 	double *r_value;     /* [n_rows] */
-	struct sparse n;     /* [n_classes] executions */
-	double *log_unit;    /* [n_classes] a_c */
-	uint32_t *cost_of;   /* [n_classes] which cost is F_c */
+	struct sparse n;     /* [n_timed] executions; a function's instructions */
+	double *log_unit;    /* [n_timed] a_c */
+	uint32_t *cost_of;   /* [n_timed] which cost is F_c */
 	struct cost **costs; /* [n_costs], different ones */
 	size_t n_costs;
 	double scale_weight; /* w */
@@ -47,9 +48,9 @@ void posterior_free(struct posterior *post);
 /* Other equations in the place of those that it has: of the same problem, whose time costs the most to prepare. */
 void posterior_equate(struct posterior *post, const struct equations *eqs);
 
-/* -log density of the prior of time of one class at n executions, and its derivatives in log n. */
-double posterior_time(const struct posterior *post, size_t c, double n);
-void posterior_time_slope(const struct posterior *post, size_t c, double n, double *slope, double *curve);
+/* -log density of the prior of time of one row of n at its value there, and its derivatives in the log of that. */
+double posterior_time(const struct posterior *post, size_t row, double n);
+void posterior_time_slope(const struct posterior *post, size_t row, double n, double *slope, double *curve);
 
 /*
  * The mode by damped Newton steps inside f > 0 with a falling log barrier.

@@ -62,7 +62,7 @@ static void number_blocks(struct problem *p)
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		const struct flow_block *fb = &p->graph->blocks[p->region->blocks[b]];
 
-		p->blocks[b] = (struct problem_block){ insn, fb->n_insn, p->region->blocks[b] };
+		p->blocks[b] = (struct problem_block){ insn, fb->n_insn, p->region->blocks[b], fb->func };
 		if (fb->n_insn)
 			memcpy(&p->insns[insn], &p->graph->insns[fb->insn0], fb->n_insn * sizeof(*p->insns));
 		insn += fb->n_insn;

@@ -19,6 +19,7 @@
 struct problem_block {
 	uint32_t insn0, n_insn;
 	uint32_t graph_block;
+	uint32_t func; /* index into the graph's functions */
 };
 
 struct problem_edge {

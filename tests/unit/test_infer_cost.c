@@ -49,7 +49,7 @@ static void the_density_is_that_of_the_equation(void **state)
 		double k = cases[i].k, n_insn = cases[i].n_insn, least = cases[i].least;
 		struct cost *cost = NULL;
 
-		cost_new(k, n_insn, least, &cost);
+		cost_new(k, cost_variance(n_insn), least, &cost);
 		/* Between points 0.045 apart, where it falls off steeply: three thousandths of the density. */
 		for (double y = log(k) - 7.33; y < log(k) + 5; y += 0.77)
 			assert_float_equal(cost_at(cost, y), exact(k, n_insn, least, y), 3e-3);
@@ -65,7 +65,7 @@ static void slopes_are_derivatives_everywhere(void **state)
 	for (int i = 0; i < 3; i++) {
 		struct cost *cost = NULL;
 
-		cost_new(ks[i], 8, 0.1, &cost);
+		cost_new(ks[i], cost_variance(8), 0.1, &cost);
 		for (double y = -30; y < 40; y += 0.0937) {
 			double h = 1e-5, slope, curve;
 
@@ -89,8 +89,8 @@ static void cheap_is_rarer_than_dear_where_there_is_a_least(void **state)
 	double mean = log(1000), cheap = mean + log(10), dear = mean - log(10);
 
 	(void)state;
-	cost_new(1000, 20, 0.2, &with);
-	cost_new(1000, 20, 0, &without);
+	cost_new(1000, cost_variance(20), 0.2, &with);
+	cost_new(1000, cost_variance(20), 0, &without);
 	assert_true(cost_at(with, cheap) - cost_at(with, mean) > 9);
 	assert_true(cost_at(with, dear) - cost_at(with, mean) < 8);
 	assert_float_equal(cost_at(without, dear) - cost_at(without, mean), 6.5, 0.3);
@@ -105,7 +105,7 @@ static void unseen_code_ran_seldom(void **state)
 	struct cost *cost = NULL;
 
 	(void)state;
-	cost_new(0.5, 20, 0.2, &cost);
+	cost_new(0.5, cost_variance(20), 0.2, &cost);
 	assert_true(cost_at(cost, log(100)) - cost_at(cost, log(1)) > 6);
 	assert_true(fabs(cost_at(cost, log(1)) - cost_at(cost, log(0.1))) < 2);
 	cost_free(cost);

@@ -519,7 +519,7 @@ static void the_time_term_prefers_equal_costs(void **state)
 	s = space_new(&p, NULL);
 	post = posterior_new(&p, s, &eqs);
 	assert_int_equal(post->class_of[A], post->class_of[C]);
-	cost_new(4000.5, 14, cost_least(14, 0.5), &cost);
+	cost_new(4000.5, cost_variance(14), cost_least(14, 0.5), &cost);
 	assert_float_equal(posterior_time(post, post->class_of[A], 1e6),
 	                   cost_at(cost, log(7000)) + 13.8155106, 1e-6);
 	posterior_free(post);
@@ -530,7 +530,7 @@ static void the_time_term_prefers_equal_costs(void **state)
 	seen_insn[5] = 30 * 50000.0;
 	seen_insn[16] = 10 * 50000.0;
 	post = posterior_new(&p, s, &eqs);
-	cost_new(4000.5 + 40, 14, cost_least(14, 0.5), &cost);
+	cost_new(4000.5 + 40, cost_variance(14), cost_least(14, 0.5), &cost);
 	assert_float_equal(posterior_time(post, post->class_of[A], 1e6),
 	                   cost_at(cost, log(7000 + 280)) + 13.8155106, 1e-6);
 	posterior_free(post);
@@ -539,7 +539,7 @@ static void the_time_term_prefers_equal_costs(void **state)
 	/* Cycles alone: shares mean something, cycles an instruction do not, so there is no least cost. */
 	p.relative = true;
 	post = posterior_new(&p, s, &eqs);
-	cost_new(4000.5, 14, 0, &cost);
+	cost_new(4000.5, cost_variance(14), 0, &cost);
 	assert_float_equal(posterior_time(post, post->class_of[A], 1e6),
 	                   cost_at(cost, log(7000)) + 13.8155106, 1e-6);
 	/* A and C share their cost with nobody; B was not seen. */
@@ -547,6 +547,64 @@ static void the_time_term_prefers_equal_costs(void **state)
 	posterior_free(post);
 	cost_free(cost);
 	space_free(s);
+}
+
+/* Are there terms of functions, and do they say what they must?  B is one, A and C another. */
+static void assert_functions_tell(const struct problem *p, bool tell)
+{
+	struct space *s = space_new(p, NULL);
+	struct equations eqs = { 0 };
+	struct posterior *post = posterior_new(p, s, &eqs);
+	/* A lap with B and one past it. */
+	double t[2] = { 1, 1 }, f[4], of_a, of_b;
+	struct cost *cost = NULL;
+
+	space_flow(s, t, f);
+	of_a = f[0] + f[1];
+	of_b = f[0];
+	assert_int_equal(post->n_classes, 2);
+	assert_int_equal(post->n_timed, tell ? 4 : 2);
+	if (tell) {
+		assert_float_equal(sparse_dot(&post->n, 2, t), 14 * of_a, 1e-9);
+		assert_float_equal(sparse_dot(&post->n, 3, t), 5 * of_b, 1e-9);
+		/* 60 samples, and half a one, where 10^6 / 50000 = 20 were to be: no log n besides. */
+		cost_new(60.5, 0.2, 0, &cost);
+		assert_float_equal(posterior_time(post, 3, 1e6), cost_at(cost, log(20)), 1e-9);
+		cost_free(cost);
+	}
+	posterior_free(post);
+	space_free(s);
+}
+
+/* Samples of instructions tell what each function runs, but for what skids out of it. */
+static void functions_keep_samples_of_instructions(void **state)
+{
+	struct insn insns[19];
+	double seen_insn[19] = { 0 }, seen_cyc[19] = { 0 };
+	struct problem p = make_hmmer(insns, seen_insn, seen_cyc);
+	struct problem_block blocks[3];
+
+	(void)state;
+	memcpy(blocks, hmmer_blocks, sizeof(blocks));
+	blocks[B].func = 1;
+	p.blocks = blocks;
+	p.total_insn = 1e7;
+	p.total_cyc = 5e6;
+	p.insn_per_sample = 50000;
+	seen_insn[5] = 140 * 50000.0;
+	seen_insn[12] = 60 * 50000.0;
+	assert_functions_tell(&p, true);
+	/* Stacks tell better. */
+	p.stacked_insn = 1e4;
+	assert_functions_tell(&p, false);
+	p.stacked_insn = 0;
+	/* Instructions that were counted lie where cycles do. */
+	p.insn_counted = true;
+	assert_functions_tell(&p, false);
+	p.insn_counted = false;
+	/* One function has all that the scope has. */
+	blocks[B].func = 0;
+	assert_functions_tell(&p, false);
 }
 
 /* The time term and its derivatives, by finite differences. */
@@ -597,6 +655,7 @@ int main(void)
 		cmocka_unit_test(events_count_the_instructions_they_name),
 		cmocka_unit_test(event_names_of_every_vendor_are_known),
 		cmocka_unit_test(the_time_term_prefers_equal_costs),
+		cmocka_unit_test(functions_keep_samples_of_instructions),
 		cmocka_unit_test(slopes_of_the_time_term_are_its_derivatives),
 	};
 

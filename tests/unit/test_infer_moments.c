@@ -47,7 +47,7 @@ static void the_far_tail_is_exponential(void **state)
 /* A class that runs x times, is two instructions long and was seen in three samples, one for every two executions. */
 static void one_class(struct posterior *post, struct cost **costs, double log_unit[1], uint32_t cost_of[1])
 {
-	cost_new(3.5, 2, 0, costs);
+	cost_new(3.5, cost_variance(2), 0, costs);
 	log_unit[0] = log(0.5);
 	cost_of[0] = 0;
 	*post = (struct posterior){ .n_classes = 1,
