@@ -222,6 +222,36 @@ static bool inlined_listed(const struct profile *p)
 	return false;
 }
 
+static void add_count(struct inclusive *to, const struct profile_count *c, double sign)
+{
+	to->raw_insn += sign * c->raw_insn;
+	to->insn += sign * c->insn;
+	to->cyc += sign * c->cyc;
+}
+
+/* What functions run by themselves, malloc'd, [n_funcs]; apart: rows of what is only inlined have their own of it. */
+static struct inclusive *own_counts(const struct profile *p, bool apart)
+{
+	struct inclusive *own = mem_calloc(p->n_funcs + 1, sizeof(*own));
+	bool *called = inclusive_called(p);
+
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *f = &p->funcs[i];
+
+		add_count(&own[i], apart || (f->inlined && !f->rolled.insn) ? &f->count : &f->rolled, 1);
+	}
+	for (size_t i = 0; i < p->n_insns && apart; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+
+		if (insn->func == insn->phys_func || !called[insn->func])
+			continue;
+		add_count(&own[insn->func], &insn->count, -1);
+		add_count(&own[insn->phys_func], &insn->count, 1);
+	}
+	free(called);
+	return own;
+}
+
 int view_children(const struct profile *p, const struct report_opts *o, struct view *out)
 {
 	struct row *rows = mem_calloc(p->n_funcs + 1, sizeof(*rows));
@@ -230,12 +260,10 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 	size_t n = 0, n_match = 0;
 	bool known = inclusive_source(p) != INCLUSIVE_NONE,
 	     apart = inclusive_source(p) == INCLUSIVE_STACKS && inlined_listed(p) && !p->meta.truth_rolled;
+	struct inclusive *own = own_counts(p, apart);
 
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
-		const struct profile_count *c =
-		        apart || (f->inlined && !f->rolled.insn) ? &f->count : &f->rolled;
-		struct inclusive own = { .raw_insn = c->raw_insn, .insn = c->insn, .cyc = c->cyc };
 		bool matches = !o->function || report_matches(f, o->function);
 
 		n_match += matches;
@@ -247,9 +275,10 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 			                  .count = all[i],
 			                  .share = weight_of(p, o, &all[i]) / total,
 			                  .key = all[i].lo / total,
-			                  .self = weight_of(p, o, &own) / total };
+			                  .self = fmax(weight_of(p, o, &own[i]), 0) / total };
 	}
 	free(all);
+	free(own);
 	if (o->function && !n_match) {
 		free(rows);
 		return report_no_match(p, o->function);

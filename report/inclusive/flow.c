@@ -164,43 +164,6 @@ static bool is_outermost(const struct profile *p, size_t frame)
 	return true;
 }
 
-/* Is a frame one of what is inlined in another function, and none above it of the same? */
-static bool is_elsewhere(const struct profile *p, size_t frame)
-{
-	const uint32_t func = p->frames[frame].func;
-
-	for (uint32_t at = p->frames[frame].parent; at; at = p->frames[at].parent)
-		if (p->frames[at].func == func)
-			return false;
-	return func != p->frames[frame].phys_func;
-}
-
-/*
- * The flow knows physical functions: what is inlined elsewhere, and more than makes no matter, stacks alone have.  Inlined in
- * itself, as a recursion is, it is below itself in any case.  Malloc'd, [n_funcs].
- */
-static bool *find_elsewhere(const struct profile *p, const struct inclusive *all)
-{
-	bool *elsewhere = mem_calloc(p->n_funcs + 1, sizeof(*elsewhere));
-	double *below = mem_calloc(p->n_frames + 1, sizeof(*below)),
-	       *raw = mem_calloc(p->n_funcs + 1, sizeof(*raw));
-
-	for (size_t i = p->n_frames; i-- > 1;) { /* callers stand before callees */
-		const struct profile_frame *f = &p->frames[i];
-
-		below[i] += f->raw_insn;
-		below[f->parent] += below[i];
-		if (below[i] > 0 && p->funcs[f->func].inlined && is_elsewhere(p, i))
-			raw[f->func] += below[i];
-	}
-	for (size_t f = 0; f < p->n_funcs; f++)
-		elsewhere[f] = p->funcs[f].inlined &&
-		               (p->meta.insn_event < 0 || !(raw[f] <= model->little * all[f].raw_insn));
-	free(below);
-	free(raw);
-	return elsewhere;
-}
-
 /*
  * Functions that jump to another at their end are on no stack of it: its frame has taken the place of theirs.  The flow tells
  * them by calls that no stack has, where several would.  Malloc'd, [n_funcs]: instructions of such calls.
@@ -244,14 +207,15 @@ void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise,
 {
 	struct owners o;
 	double *jumped = p->meta.insn_event >= 0 ? find_jumped(p) : NULL;
-	bool *elsewhere = find_elsewhere(p, out);
+	bool *called = inclusive_called(p);
 
 	begin(p, noise, &o);
 	for (uint32_t f = 0; f < p->n_funcs; f++) {
 		struct inclusive by_paths;
 		bool wider;
 
-		if (!(out[f].hi > out[f].lo) || elsewhere[f] || !inclusive_is_of_insn(p))
+		/* The flow knows physical functions: what is only inlined stacks alone have. */
+		if (!(out[f].hi > out[f].lo) || !called[f] || !inclusive_is_of_insn(p))
 			continue;
 		by_paths = count_by_calls(p, f, &o);
 		wider = by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo;
@@ -269,5 +233,5 @@ void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise,
 	}
 	owners_free(&o);
 	free(jumped);
-	free(elsewhere);
+	free(called);
 }

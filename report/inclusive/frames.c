@@ -80,6 +80,30 @@ double *inclusive_frames(const struct profile *p, double **held)
 	return insn;
 }
 
+bool *inclusive_called(const struct profile *p)
+{
+	bool *called = mem_calloc(p->n_funcs + 1, sizeof(*called));
+
+	for (size_t i = 1; i < p->n_frames; i++)
+		if (p->frames[i].func == p->frames[i].phys_func)
+			called[p->frames[i].func] = true;
+	return called;
+}
+
+struct profile_frame *inclusive_merge_inlined(const struct profile *p)
+{
+	struct profile_frame *frames = mem_malloc((p->n_frames + 1) * sizeof(*frames));
+	bool *called = inclusive_called(p);
+
+	for (size_t i = 0; i < p->n_frames; i++) { /* callers stand before callees */
+		frames[i] = p->frames[i];
+		if (i && frames[i].func != frames[i].phys_func && called[frames[i].func] && frames[i].parent)
+			frames[i].func = frames[frames[i].parent].func;
+	}
+	free(called);
+	return frames;
+}
+
 void inclusive_add_frame(struct inclusive *to, const struct profile_frame *f, double insn)
 {
 	to->raw_insn += f->raw_insn;

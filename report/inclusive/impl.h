@@ -16,6 +16,9 @@ double inclusive_ratio(double x, double y);
 void inclusive_add_frame(struct inclusive *to, const struct profile_frame *f, double insn);
 bool inclusive_frame_is_empty(const struct profile_frame *f);
 
+/* Frames of calls, malloc'd, [p->n_frames]: those inlined in a caller are the caller's where stacks have calls of their function. */
+struct profile_frame *inclusive_merge_inlined(const struct profile *p);
+
 /* ---- exact counts (counted.c) ---- */
 
 void inclusive_counted(const struct profile *p, struct inclusive *out);

@@ -86,13 +86,15 @@ static double spread_unsampled(const struct profile *p, const double *insn, doub
 	return rest;
 }
 
-static void count_stacks(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
+static void count_stacks(const struct profile *all, const struct own_noise *noise, struct inclusive *out)
 {
+	struct profile calls = *all, *p = &calls;
 	/* Frame + 1 that counted for a function last. */
 	uint32_t *last = mem_calloc(p->n_funcs + 1, sizeof(*last));
-	double *insn = inclusive_frames(p, NULL), *more = mem_calloc(3 * (p->n_funcs + 1), sizeof(*more)),
+	double *insn = inclusive_frames(all, NULL), *more = mem_calloc(3 * (p->n_funcs + 1), sizeof(*more)),
 	       rest = spread_unsampled(p, insn, more);
 
+	calls.frames = inclusive_merge_inlined(all);
 	for (size_t i = 1; i < p->n_frames; i++)
 		insn[i] *= 1 + more[p->frames[i].phys_func];
 	for (size_t i = 1; i < p->n_frames; i++) {
@@ -113,6 +115,7 @@ static void count_stacks(const struct profile *p, const struct own_noise *noise,
 	if (p->n_contexts)
 		inclusive_ask_paths(p, noise, out);
 	cut_stacks_judge(p, out);
+	free(calls.frames);
 	free(last);
 	free(insn);
 	free(more);

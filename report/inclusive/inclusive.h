@@ -15,7 +15,8 @@
  * Stacks are those of a skid later: of functions that are called often the count has bounds, as far apart as the skid
  * makes them, or is told by paths.  Of each function's samples as many have one stack as fall that way: that widens them.
  *
- * A function that is several times on a stack counts once.
+ * A function that is several times on a stack counts once.  One that is called and inlined, too, has what its calls come to, as
+ * exact counts have it: what is inlined is part of what holds it.  What is only inlined has what it comes to there.
  *
  * Exact counts may have calls: then those tell it.
  */
@@ -50,6 +51,9 @@ struct inclusive *inclusive_count(const struct profile *p);
  * (*held)[f], malloc'd, [p->n_funcs], times as much is that of physical function f.
  */
 double *inclusive_frames(const struct profile *p, double **held);
+
+/* Malloc'd: [p->n_funcs].  Is a function on stacks as one that was called, and not only as inlined? */
+bool *inclusive_called(const struct profile *p);
 
 /*
  * One function's callers, or callees, with what of it (or of them, called from it) belongs to each; the function itself is

@@ -73,11 +73,13 @@ static void add_callees(const struct profile *p, uint32_t func, uint32_t frame, 
 	}
 }
 
-static void parts_of_stacks(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func)
+static void parts_of_stacks(const struct profile *all, uint32_t func, bool callers, struct inclusive *by_func)
 {
-	double *insn = inclusive_frames(p, NULL);
+	struct profile calls = *all, *p = &calls;
+	double *insn = inclusive_frames(all, NULL);
 	uint32_t *outer = mem_calloc(p->n_funcs + 1, sizeof(*outer));
 
+	calls.frames = inclusive_merge_inlined(all);
 	for (uint32_t i = 1; i < p->n_frames; i++) {
 		if (inclusive_frame_is_empty(&p->frames[i]))
 			continue;
@@ -86,6 +88,7 @@ static void parts_of_stacks(const struct profile *p, uint32_t func, bool callers
 		else
 			add_callees(p, func, i, insn[i], outer, by_func);
 	}
+	free(calls.frames);
 	free(outer);
 	free(insn);
 }

@@ -470,23 +470,21 @@ static void what_ends_in_a_jump_has_what_it_jumps_to(void **state)
 	profile_free(p);
 }
 
-/* The same where few is inlined, too: into itself, paths tell it still; into many, which they know nothing of, they are not asked. */
-static void paths_are_asked_of_what_is_inlined_in_itself(void **state)
+/* The same where few is inlined, too, in itself and in many: the flow knows calls of it.  Only inlined, it is on stacks alone. */
+static void paths_are_asked_of_what_is_called_and_inlined(void **state)
 {
 	(void)state;
-	for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+	for (int called = 0; called < 2; called++) {
 		struct profile *p = five();
 		struct profile_event event = { .period = 1, .total = 1060 };
 		uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5),
-		         few, many;
+		         few = called ? add_frame(p, at, FEW, 10) : 0, many = add_frame(p, at, MANY, 15);
 		struct inclusive *all;
 
-		few = add_frame(p, at, FEW, 10);
-		add_frame(p, few, FEW, 10);
-		many = add_frame(p, at, MANY, 15);
-		few = elsewhere ? add_frame(p, many, FEW, 10) : 0;
 		if (few)
-			p->frames[few].phys_func = MANY;
+			add_frame(p, few, FEW, 10);
+		few = add_frame(p, many, FEW, 10);
+		p->frames[few].phys_func = MANY;
 		add_frame(p, at, LEAF, 500);
 		add_call(p, MAIN, FEW, 5, 1);
 		add_call(p, MAIN, MANY, 5, 1);
@@ -498,13 +496,56 @@ static void paths_are_asked_of_what_is_inlined_in_itself(void **state)
 		p->funcs[FEW].rolled.lo = 19;
 		p->funcs[FEW].rolled.hi = 21;
 		all = inclusive_count(p);
-		if (elsewhere)
-			assert_true(all[FEW].insn < 100);
-		else
+		if (called)
 			assert_float_equal(all[FEW].insn, 20 + 1000, 1e-9);
+		else
+			assert_true(all[FEW].insn < 100);
 		free(all);
 		p->meta.events = NULL;
 		p->meta.n_events = 0;
+		profile_free(p);
+	}
+}
+
+/*
+ * main -> few -> leaf 100, main -> many -> leaf 400 by way of few, which is inlined in many: few has what is below its calls, and
+ * all else is many's, to whom leaf is a callee.  Where few is not called it has what is below it in many.
+ */
+static void what_is_called_has_not_what_is_below_its_inlined_copies(void **state)
+{
+	(void)state;
+	for (int called = 0; called < 2; called++) {
+		struct profile *p = five();
+		uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5),
+		         copy;
+		struct inclusive *all;
+		struct inclusive_part *parts;
+		size_t n;
+
+		add_frame(p, add_frame(p, at, called ? FEW : FIB, 10), LEAF, 100);
+		copy = add_frame(p, add_frame(p, at, MANY, 15), FEW, 5);
+		p->frames[copy].phys_func = MANY;
+		add_frame(p, copy, LEAF, 400);
+		p->funcs[FEW].inlined = true;
+		all = inclusive_count(p);
+		assert_float_equal(all[MANY].raw_insn, 420, 1e-9);
+		assert_float_equal(all[FEW].raw_insn, called ? 110 : 405, 1e-9);
+		assert_float_equal(all[MANY].insn, 30 + 800, 1e-9);
+		if (called)
+			assert_float_equal(all[FEW].insn, 20 + 200, 1e-9);
+		free(all);
+		parts = inclusive_callers(p, FEW, &n);
+		assert_int_equal(n, 1);
+		assert_int_equal(parts[0].func, called ? MAIN : MANY);
+		assert_float_equal(parts[0].count.raw_insn, called ? 110 : 405, 1e-9);
+		free(parts);
+		parts = inclusive_callees(p, MANY, &n);
+		assert_int_equal(n, 2);
+		assert_int_equal(parts[0].func, called ? MANY : FEW);
+		assert_float_equal(parts[0].count.raw_insn, called ? 20 : 405, 1e-9);
+		assert_int_equal(parts[1].func, called ? LEAF : MANY);
+		assert_float_equal(parts[1].count.raw_insn, called ? 400 : 15, 1e-9);
+		free(parts);
 		profile_free(p);
 	}
 }
@@ -802,7 +843,8 @@ int main(void)
 		cmocka_unit_test(what_is_seldom_left_is_seldom_displaced),
 		cmocka_unit_test(one_visit_is_told_by_its_own_samples),
 		cmocka_unit_test(what_is_inlined_calls_as_what_holds_it),
-		cmocka_unit_test(paths_are_asked_of_what_is_inlined_in_itself),
+		cmocka_unit_test(paths_are_asked_of_what_is_called_and_inlined),
+		cmocka_unit_test(what_is_called_has_not_what_is_below_its_inlined_copies),
 		cmocka_unit_test(lost_callers_are_doubted_as_bursts_find_them_wrong),
 		cmocka_unit_test(a_caller_that_was_lost_is_in_doubt),
 		cmocka_unit_test(callers_and_callees_add_up),
