@@ -207,7 +207,7 @@ void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise,
 {
 	struct owners o;
 	double *jumped = p->meta.insn_event >= 0 ? find_jumped(p) : NULL;
-	bool *called = inclusive_called(p);
+	bool *called = inclusive_called(p), *calls = mark_callers(p);
 
 	begin(p, noise, &o);
 	for (uint32_t f = 0; f < p->n_funcs; f++) {
@@ -215,10 +215,11 @@ void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise,
 		bool wider;
 
 		/* The flow knows physical functions: what is only inlined stacks alone have. */
-		if (!(out[f].hi > out[f].lo) || !called[f] || !inclusive_is_of_insn(p))
+		if (!(out[f].hi > out[f].lo || calls[f]) || !called[f] || !inclusive_is_of_insn(p))
 			continue;
 		by_paths = count_by_calls(p, f, &o);
-		wider = by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo;
+		/* What it jumps to at its end no stack has below it: all that paths have there is more than stacks allow. */
+		wider = by_paths.lo <= out[f].hi && by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo;
 		/* What stacks have seen below it happened: calls of code that runs long are too few to be on paths. */
 		if (by_paths.hi < out[f].lo || (wider && !(jumped && jumped[f] > 0)))
 			continue;
@@ -234,4 +235,5 @@ void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise,
 	owners_free(&o);
 	free(jumped);
 	free(called);
+	free(calls);
 }

@@ -470,6 +470,38 @@ static void what_ends_in_a_jump_has_what_it_jumps_to(void **state)
 	profile_free(p);
 }
 
+/*
+ * So, too, where leaf has too few samples on stacks to tell that few jumped, and where main calls leaf besides, so that paths, of
+ * which few's have 100 of 160 instructions in leaf, leave more open than stacks do.
+ */
+static void what_ends_in_a_jump_is_not_its_own_alone(void **state)
+{
+	struct profile *p = five();
+	struct profile_event event = { .period = 1, .total = 1030 };
+	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5);
+	struct inclusive *all;
+
+	(void)state;
+	add_frame(p, at, FEW, 2);
+	add_frame(p, at, LEAF, 5);
+	add_call(p, MAIN, FEW, 5, 1);
+	add_call(p, FEW, LEAF, 5, .7);
+	add_call(p, MAIN, LEAF, 2, .3);
+	add_context(p, add_context(p, add_context(p, UINT32_MAX, MAIN, 1), FEW, 2), LEAF, 100);
+	add_context(p, UINT32_MAX, LEAF, 60);
+	p->meta.events = &event;
+	p->meta.n_events = 1;
+	p->funcs[FEW].rolled.lo = 19;
+	p->funcs[FEW].rolled.hi = 21;
+	all = inclusive_count(p);
+	assert_true(all[FEW].lo > 20 + 1000 * 100. / 160 - 2 && all[FEW].hi <= 1021);
+	assert_true(all[FEW].insn >= all[FEW].lo && all[FEW].insn <= all[FEW].hi);
+	free(all);
+	p->meta.events = NULL;
+	p->meta.n_events = 0;
+	profile_free(p);
+}
+
 /* The same where few is inlined, too, in itself and in many: the flow knows calls of it.  Only inlined, it is on stacks alone. */
 static void paths_are_asked_of_what_is_called_and_inlined(void **state)
 {
@@ -838,6 +870,7 @@ int main(void)
 		cmocka_unit_test(what_is_drawn_together_is_summed_together),
 		cmocka_unit_test(of_a_cycle_paths_tell_what_they_show),
 		cmocka_unit_test(what_ends_in_a_jump_has_what_it_jumps_to),
+		cmocka_unit_test(what_ends_in_a_jump_is_not_its_own_alone),
 		cmocka_unit_test(stacks_divide_what_is_fixed),
 		cmocka_unit_test(samples_tell_what_parts_do_not),
 		cmocka_unit_test(what_is_seldom_left_is_seldom_displaced),
