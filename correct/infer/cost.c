@@ -42,6 +42,11 @@ double cost_variance(double n_insn)
 	return model->long_variance + model->short_variance / (n_insn * sqrt(n_insn));
 }
 
+double cost_function_variance(double n_insn)
+{
+	return model->function_variance + model->short_function_variance / n_insn;
+}
+
 /* Density of log r, not normalised. */
 static double density(double log_r, double var, double least)
 {

@@ -34,6 +34,8 @@ void cost_slope(const struct cost *cost, double y, double *slope, double *curve)
 
 /* Variance of the log cost of blocks of so many instructions. */
 double cost_variance(double n_insn);
+/* The same of a function's samples of instructions over those expected: of so many instructions in all, each counted once. */
+double cost_function_variance(double n_insn);
 /* The least cost of a class of so many instructions over the mean, cyc_per_insn being the scope's; 0 if that is not known. */
 double cost_least(double n_insn, double cyc_per_insn);
 

@@ -7,7 +7,6 @@
 
 #include "correct/infer/cholesky.h"
 #include "correct/known.h"
-#include "correct/model/model.h"
 #include "profiler/base/mem.h"
 
 /*
@@ -72,9 +71,9 @@ static size_t classify(const double *rows, size_t n_blocks, size_t d, uint32_t *
 	return n_classes;
 }
 
-/* What was sampled in one class of blocks. */
+/* What was sampled in one class of blocks, or in one function. */
 struct seen {
-	double n_insn, n_cyc, n_sampled; /* instructions of an execution, and samples of each event */
+	double n_insn, n_cyc, n_sampled; /* instructions of an execution, or all; and samples of each event */
 };
 
 static void see(const struct posterior *post, const struct problem *p, double cyc_unit, double insn_unit,
@@ -104,7 +103,7 @@ static double insn_unit_of(const struct problem *p)
  * out of a block.  None where stacks tell paths, and what a function runs with them, nor where there is only one.
  */
 static size_t function_rows(const struct problem *p, const double *block_rows, size_t d, double *rows,
-                            double *seen)
+                            struct seen *seen)
 {
 	double unit = insn_unit_of(p);
 	uint32_t *funcs;
@@ -124,7 +123,8 @@ static size_t function_rows(const struct problem *p, const double *block_rows, s
 		for (size_t k = 0; k < d; k++)
 			rows[f * d + k] += block->n_insn * block_rows[b * d + k];
 		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++)
-			seen[f] += p->seen_insn[i] / unit;
+			seen[f].n_sampled += p->seen_insn[i] / unit;
+		seen[f].n_insn += block->n_insn;
 	}
 	free(funcs);
 	return n > 1 ? n : 0;
@@ -147,7 +147,7 @@ static void add_cost(struct posterior *post, double k, double var, double least,
 }
 
 /* F_c and a_c of each class, and of functions, which so many samples of instructions were seen in. */
-static void time_terms(struct posterior *post, const struct problem *p, const double *seen_in)
+static void time_terms(struct posterior *post, const struct problem *p, const struct seen *seen_in)
 {
 	double cyc_unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, all_cyc = p->total_cyc / cyc_unit,
 	       all_insn = 0;
@@ -172,8 +172,10 @@ static void time_terms(struct posterior *post, const struct problem *p, const do
 		         cost_least(n_insn, cpi), known, c);
 	}
 	for (size_t f = post->n_classes; f < post->n_timed; f++) {
+		const struct seen *s = &seen_in[f - post->n_classes];
+
 		post->log_unit[f] = -log(insn_unit);
-		add_cost(post, seen_in[f - post->n_classes] + 0.5, model->function_variance, 0, known, f);
+		add_cost(post, s->n_sampled + 0.5, cost_function_variance(s->n_insn), 0, known, f);
 	}
 	free(seen);
 	free(known);
@@ -240,7 +242,7 @@ struct posterior *posterior_new(const struct problem *p, const struct space *spa
 {
 	struct posterior *post = mem_calloc(1, sizeof(*post));
 	double *rows = block_rows(p, space), *timed_rows;
-	double *seen_in = mem_calloc(p->n_blocks + 1, sizeof(*seen_in)); /* functions */
+	struct seen *seen_in = mem_calloc(p->n_blocks + 1, sizeof(*seen_in)); /* functions */
 	uint32_t *first = mem_calloc(p->n_blocks + 1, sizeof(*first));
 	size_t d = space->n_free;
 

@@ -568,7 +568,7 @@ static void assert_functions_tell(const struct problem *p, bool tell)
 		assert_float_equal(sparse_dot(&post->n, 2, t), 14 * of_a, 1e-9);
 		assert_float_equal(sparse_dot(&post->n, 3, t), 5 * of_b, 1e-9);
 		/* 60 samples, and half a one, where 10^6 / 50000 = 20 were to be: no log n besides. */
-		cost_new(60.5, 0.2, 0, &cost);
+		cost_new(60.5, 0.1 + 3 / 5., 0, &cost);
 		assert_float_equal(posterior_time(post, 3, 1e6), cost_at(cost, log(20)), 1e-9);
 		cost_free(cost);
 	}
