@@ -76,12 +76,13 @@ struct seen {
 	double n_insn, n_cyc, n_sampled; /* instructions of an execution, or all; and samples of each event */
 };
 
-static void see(const struct posterior *post, const struct problem *p, double cyc_unit, double insn_unit,
+/* of: [B] which class, or function, each block is in. */
+static void see(const struct problem *p, const uint32_t *of, double cyc_unit, double insn_unit,
                 struct seen *seen)
 {
 	for (size_t b = 0; b < p->n_blocks; b++) {
 		const struct problem_block *block = &p->blocks[b];
-		struct seen *s = &seen[post->class_of[b]];
+		struct seen *s = &seen[of[b]];
 
 		s->n_insn += block->n_insn;
 		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++) {
@@ -99,63 +100,59 @@ static double insn_unit_of(const struct problem *p)
 }
 
 /*
- * Rows [F][d] of what the scope's functions run, and the samples of instructions in each: skid moves fewer out of a function than
- * out of a block.  None where stacks tell paths, and what a function runs with them, nor where there is only one.
+ * Number the blocks of each function alike; returns how many have a term: skid moves fewer samples of instructions out of a function
+ * than out of a block.  None where stacks tell paths, and what a function runs with them, nor where there is only one.
  */
-static size_t function_rows(const struct problem *p, const double *block_rows, size_t d, double *rows,
-                            struct seen *seen)
+static size_t number_functions(const struct problem *p, uint32_t *func_of)
 {
-	double unit = insn_unit_of(p);
 	uint32_t *funcs;
 	size_t n = 0;
 
-	if (!(unit > 0 && p->total_insn > 0) || p->stacked_insn > 0)
+	if (!(insn_unit_of(p) > 0 && p->total_insn > 0) || p->stacked_insn > 0)
 		return 0;
 	funcs = mem_calloc(p->n_blocks + 1, sizeof(*funcs));
 	for (size_t b = 0; b < p->n_blocks; b++) {
-		const struct problem_block *block = &p->blocks[b];
 		size_t f = 0;
 
-		while (f < n && funcs[f] != block->func)
+		while (f < n && funcs[f] != p->blocks[b].func)
 			f++;
 		if (f == n)
-			funcs[n++] = block->func;
-		for (size_t k = 0; k < d; k++)
-			rows[f * d + k] += block->n_insn * block_rows[b * d + k];
-		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++)
-			seen[f].n_sampled += p->seen_insn[i] / unit;
-		seen[f].n_insn += block->n_insn;
+			funcs[n++] = p->blocks[b].func;
+		func_of[b] = (uint32_t)f;
 	}
 	free(funcs);
 	return n > 1 ? n : 0;
 }
 
-/* Rows of equal samples and variance share one cost: most classes of a large scope have no sample at all. */
-static void add_cost(struct posterior *post, double k, double var, double least, double (*known)[2],
+/* Rows that are alike share one cost: most classes of a large scope have no sample at all. */
+static void add_cost(struct posterior *post, double k, double var, double least, double (*known)[3],
                      size_t row)
 {
 	size_t i = 0;
 
-	while (i < post->n_costs && (known[i][0] != k || known[i][1] != var))
+	while (i < post->n_costs && (known[i][0] != k || known[i][1] != var || known[i][2] != least))
 		i++;
 	post->cost_of[row] = (uint32_t)i;
 	if (i < post->n_costs)
 		return;
 	known[i][0] = k;
 	known[i][1] = var;
+	known[i][2] = least;
 	cost_new(k, var, least, &post->costs[post->n_costs++]);
 }
 
-/* F_c and a_c of each class, and of functions, which so many samples of instructions were seen in. */
-static void time_terms(struct posterior *post, const struct problem *p, const struct seen *seen_in)
+/* F_c and a_c of each class, and of each function that has a term. */
+static void time_terms(struct posterior *post, const struct problem *p, const uint32_t *func_of)
 {
 	double cyc_unit = p->cyc_per_sample > 0 ? p->cyc_per_sample : 1, all_cyc = p->total_cyc / cyc_unit,
 	       all_insn = 0;
 	double insn_unit = insn_unit_of(p), cpi = 0;
-	struct seen *seen = mem_calloc(post->n_classes + 1, sizeof(*seen));
-	double(*known)[2] = mem_calloc(post->n_timed + 1, sizeof(*known));
+	struct seen *seen = mem_calloc(post->n_timed + 1, sizeof(*seen));
+	double(*known)[3] = mem_calloc(post->n_timed + 1, sizeof(*known));
 
-	see(post, p, cyc_unit, insn_unit, seen);
+	see(p, post->class_of, cyc_unit, insn_unit, seen);
+	if (post->n_timed > post->n_classes)
+		see(p, func_of, cyc_unit, insn_unit, seen + post->n_classes);
 	for (size_t c = 0; !(p->total_cyc > 0) && c < post->n_classes; c++)
 		all_cyc += seen[c].n_cyc + 0.5;
 	if (insn_unit > 0)
@@ -172,10 +169,8 @@ static void time_terms(struct posterior *post, const struct problem *p, const st
 		         cost_least(n_insn, cpi), known, c);
 	}
 	for (size_t f = post->n_classes; f < post->n_timed; f++) {
-		const struct seen *s = &seen_in[f - post->n_classes];
-
 		post->log_unit[f] = -log(insn_unit);
-		add_cost(post, s->n_sampled + 0.5, cost_function_variance(s->n_insn), 0, known, f);
+		add_cost(post, seen[f].n_sampled + 0.5, cost_function_variance(seen[f].n_insn), 0, known, f);
 	}
 	free(seen);
 	free(known);
@@ -237,31 +232,41 @@ void posterior_equate(struct posterior *post, const struct equations *eqs)
 	post->scale_weight = scale_weight(post, eqs);
 }
 
+/* Executions of each class, and what each function runs: [n_timed][d]. */
+static double *timed_rows(const struct posterior *post, const struct problem *p, const double *rows,
+                          const uint32_t *first, const uint32_t *func_of)
+{
+	size_t d = post->n_free;
+	double *timed = mem_calloc(post->n_timed * d + 1, sizeof(*timed)),
+	       *of_funcs = timed + post->n_classes * d;
+
+	for (size_t c = 0; c < post->n_classes; c++)
+		memcpy(timed + c * d, rows + first[c] * d, d * sizeof(*rows));
+	for (size_t b = 0; b < p->n_blocks && post->n_timed > post->n_classes; b++)
+		for (size_t k = 0; k < d; k++)
+			of_funcs[func_of[b] * d + k] += p->blocks[b].n_insn * rows[b * d + k];
+	return timed;
+}
+
 struct posterior *posterior_new(const struct problem *p, const struct space *space,
                                 const struct equations *eqs)
 {
 	struct posterior *post = mem_calloc(1, sizeof(*post));
-	double *rows = block_rows(p, space), *timed_rows;
-	struct seen *seen_in = mem_calloc(p->n_blocks + 1, sizeof(*seen_in)); /* functions */
-	uint32_t *first = mem_calloc(p->n_blocks + 1, sizeof(*first));
-	size_t d = space->n_free;
+	double *rows = block_rows(p, space), *timed;
+	uint32_t *first = mem_calloc(2 * p->n_blocks + 1, sizeof(*first)), *func_of = first + p->n_blocks;
 
-	post->n_free = d;
+	post->n_free = space->n_free;
 	post->n_edges = p->n_edges;
 	alloc_all(post, p);
-	post->n_classes = classify(rows, p->n_blocks, d, post->class_of, first);
-	timed_rows = mem_calloc((post->n_classes + p->n_blocks) * d + 1, sizeof(*timed_rows));
-	for (size_t c = 0; c < post->n_classes; c++)
-		memcpy(timed_rows + c * d, rows + first[c] * d, d * sizeof(*rows));
-	post->n_timed =
-	        post->n_classes + function_rows(p, rows, d, timed_rows + post->n_classes * d, seen_in);
-	sparse_from(&post->z, space->z, p->n_edges, d);
-	sparse_from(&post->n, timed_rows, post->n_timed, d);
-	time_terms(post, p, seen_in);
+	post->n_classes = classify(rows, p->n_blocks, post->n_free, post->class_of, first);
+	post->n_timed = post->n_classes + number_functions(p, func_of);
+	timed = timed_rows(post, p, rows, first, func_of);
+	sparse_from(&post->z, space->z, p->n_edges, post->n_free);
+	sparse_from(&post->n, timed, post->n_timed, post->n_free);
+	time_terms(post, p, func_of);
 	posterior_equate(post, eqs);
 	free(rows);
-	free(timed_rows);
-	free(seen_in);
+	free(timed);
 	free(first);
 	return post;
 }

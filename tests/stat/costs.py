@@ -15,6 +15,9 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import exact
+
 LEAST_EXPECTED = 10
 GRID = [i / 20 for i in range(-160, 161)]  # of the log of cost
 LENGTHS = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 9), (10, 15), (16, 10**6)]
@@ -24,20 +27,6 @@ VARIANCES = [0.1 * 1.25**i for i in range(22)]
 def constant(key):
     with open("correct/model/model.def") as f:
         return float(re.search(rf"CONSTANT\({key}, ([^,]+),", f.read()).group(1))
-
-
-def counts(path):
-    """object -> address -> executions, of a file in callgrind's format with a line an instruction."""
-    out, names, of = {}, {}, None
-    with open(path, errors="replace") as f:
-        for line in f:
-            if line.startswith("ob="):
-                number, name = re.match(r"ob=(\(\d+\))? ?(.*)", line.rstrip()).groups()
-                of = out.setdefault(names.setdefault(number, name) if number else name, {})
-            elif line.startswith("0x"):
-                address, *_, n = line.split()
-                of[int(address, 16)] = of.get(int(address, 16), 0) + int(n)
-    return out
 
 
 def samples(skidprof, path):
@@ -78,7 +67,11 @@ def blocks(path, executed, sampled):
 def known(skidprof, base):
     """(instructions, samples expected, samples) of the blocks that count."""
     sampled, found = samples(skidprof, base + ".data"), []
-    for path, executed in counts(base + ".truth").items():
+    counts = {}
+    for path, address, n in exact.executions(base + ".truth"):
+        of = counts.setdefault(path, {})
+        of[address] = of.get(address, 0) + n
+    for path, executed in counts.items():
         if os.path.basename(path) in sampled:
             found += blocks(path, executed, sampled[os.path.basename(path)])
     insns, seen = sum(b[0] * b[1] for b in found), sum(b[2] for b in found)
@@ -105,6 +98,8 @@ def main():
         found = known(skidprof, f"{where}/{name}")
         print(f"{name:12} {len(found):5} blocks of {sum(b[2] for b in found):7.0f} samples")
         rows += found
+    if not rows:
+        sys.exit(f"costs.py: {where}: no block of a NAME.data with its NAME.truth has {LEAST_EXPECTED} expected samples")
     for least, most in LENGTHS:
         some = [b for b in rows if least <= b[0] <= most]
         if some:

@@ -442,11 +442,26 @@ static void of_a_cycle_paths_tell_what_they_show(void **state)
 	profile_free(p);
 }
 
+/* With every instruction a sample, total of them; few's own 20 are known to one. */
+static struct inclusive *count_sampled(struct profile *p, double total)
+{
+	struct profile_event event = { .period = 1, .total = total };
+	struct inclusive *all;
+
+	p->meta.events = &event;
+	p->meta.n_events = 1;
+	p->funcs[FEW].rolled.lo = 19;
+	p->funcs[FEW].rolled.hi = 21;
+	all = inclusive_count(p);
+	p->meta.events = NULL;
+	p->meta.n_events = 0;
+	return all;
+}
+
 /* few ends in a jump to leaf, which the stacks have below main: that few called it a path tells, and the flow how often. */
 static void what_ends_in_a_jump_has_what_it_jumps_to(void **state)
 {
 	struct profile *p = five();
-	struct profile_event event = { .period = 1, .total = 1030 };
 	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5);
 	struct inclusive *all;
 
@@ -456,17 +471,11 @@ static void what_ends_in_a_jump_has_what_it_jumps_to(void **state)
 	add_call(p, MAIN, FEW, 5, 1);
 	add_call(p, FEW, LEAF, 5, 1);
 	add_context(p, add_context(p, add_context(p, UINT32_MAX, MAIN, 1), FEW, 2), LEAF, 100);
-	p->meta.events = &event;
-	p->meta.n_events = 1;
-	p->funcs[FEW].rolled.lo = 19;
-	p->funcs[FEW].rolled.hi = 21;
-	all = inclusive_count(p);
+	all = count_sampled(p, 1030);
 	assert_float_equal(all[FEW].insn, 20 + 1000, 1e-9);
 	/* Which is main's as before. */
 	assert_float_equal(all[MAIN].insn, 10 + 20 + 1000, 1e-9);
 	free(all);
-	p->meta.events = NULL;
-	p->meta.n_events = 0;
 	profile_free(p);
 }
 
@@ -477,7 +486,6 @@ static void what_ends_in_a_jump_has_what_it_jumps_to(void **state)
 static void what_ends_in_a_jump_is_not_its_own_alone(void **state)
 {
 	struct profile *p = five();
-	struct profile_event event = { .period = 1, .total = 1030 };
 	uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5);
 	struct inclusive *all;
 
@@ -489,16 +497,10 @@ static void what_ends_in_a_jump_is_not_its_own_alone(void **state)
 	add_call(p, MAIN, LEAF, 2, .3);
 	add_context(p, add_context(p, add_context(p, UINT32_MAX, MAIN, 1), FEW, 2), LEAF, 100);
 	add_context(p, UINT32_MAX, LEAF, 60);
-	p->meta.events = &event;
-	p->meta.n_events = 1;
-	p->funcs[FEW].rolled.lo = 19;
-	p->funcs[FEW].rolled.hi = 21;
-	all = inclusive_count(p);
+	all = count_sampled(p, 1030);
 	assert_true(all[FEW].lo > 20 + 1000 * 100. / 160 - 2 && all[FEW].hi <= 1021);
 	assert_true(all[FEW].insn >= all[FEW].lo && all[FEW].insn <= all[FEW].hi);
 	free(all);
-	p->meta.events = NULL;
-	p->meta.n_events = 0;
 	profile_free(p);
 }
 
@@ -508,7 +510,6 @@ static void paths_are_asked_of_what_is_called_and_inlined(void **state)
 	(void)state;
 	for (int called = 0; called < 2; called++) {
 		struct profile *p = five();
-		struct profile_event event = { .period = 1, .total = 1060 };
 		uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5),
 		         few = called ? add_frame(p, at, FEW, 10) : 0, many = add_frame(p, at, MANY, 15);
 		struct inclusive *all;
@@ -522,19 +523,13 @@ static void paths_are_asked_of_what_is_called_and_inlined(void **state)
 		add_call(p, MAIN, MANY, 5, 1);
 		add_call(p, FEW, LEAF, 5, 1);
 		add_context(p, add_context(p, add_context(p, UINT32_MAX, MAIN, 1), FEW, 2), LEAF, 100);
-		p->meta.events = &event;
-		p->meta.n_events = 1;
 		p->funcs[FEW].inlined = true;
-		p->funcs[FEW].rolled.lo = 19;
-		p->funcs[FEW].rolled.hi = 21;
-		all = inclusive_count(p);
+		all = count_sampled(p, 1060);
 		if (called)
 			assert_float_equal(all[FEW].insn, 20 + 1000, 1e-9);
 		else
 			assert_true(all[FEW].insn < 100);
 		free(all);
-		p->meta.events = NULL;
-		p->meta.n_events = 0;
 		profile_free(p);
 	}
 }
@@ -736,7 +731,6 @@ static void what_is_inlined_calls_as_what_holds_it(void **state)
 	(void)state;
 	for (int inlined = 0; inlined < 2; inlined++) {
 		struct profile *p = five();
-		struct profile_event event = { .period = 1, .total = 1030 };
 		uint32_t root = add_frame(p, UINT32_MAX, UINT32_MAX, 0), at = add_frame(p, root, MAIN, 5);
 		struct inclusive *all;
 
@@ -749,16 +743,10 @@ static void what_is_inlined_calls_as_what_holds_it(void **state)
 		add_call(p, MAIN, LEAF, 2, .3);
 		add_context(p, add_context(p, add_context(p, UINT32_MAX, MAIN, 1), FEW, 2), LEAF, 100);
 		add_context(p, UINT32_MAX, LEAF, 60);
-		p->meta.events = &event;
-		p->meta.n_events = 1;
-		p->funcs[FEW].rolled.lo = 19;
-		p->funcs[FEW].rolled.hi = 21;
-		all = inclusive_count(p);
+		all = count_sampled(p, 1030);
 		assert_float_equal(all[FEW].insn, 1020, 1e-9);
 		assert_float_equal(all[FEW].lo, inlined ? 1019 : 20 + 1000 * 100. / 160 - 1, 1);
 		free(all);
-		p->meta.events = NULL;
-		p->meta.n_events = 0;
 		profile_free(p);
 	}
 }
