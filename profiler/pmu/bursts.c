@@ -45,7 +45,7 @@ enum {
 	MAX_PROCESSES = 1024,
 	MAX_HZ = 10000,
 	FOR_CPUS = 8,             /* so many busy threads may tell of moments at the full rate */
-	MANY_MOMENTS = 30,        /* that none of so many comes has another cause than chance */
+	MANY_MOMENTS = 30,        /* that not one in so many comes has another cause than chance */
 	LOOK_EVERY_NS = 10000000, /* at what bursts have cost, to set their rate */
 };
 
@@ -787,8 +787,9 @@ static void say_unreplayed(const struct bursts *b)
 /* Why there is none, and what helps. */
 static const char *words_for_none(const struct bursts *b, double cpu_ns)
 {
-	/* So much time and no moment: it is that of tasks that end before the first sample of theirs. */
-	bool young = !b->n_due && isinf(b->opts->bursts_hz) && cpu_ns > MANY_MOMENTS * (double)b->moment_ns;
+	/* So few moments for its time: most of that is of tasks that end before the first sample of theirs. */
+	bool young = isinf(b->opts->bursts_hz) &&
+	             cpu_ns > MANY_MOMENTS * (double)(b->n_due + 1) * (double)b->moment_ns;
 
 	if (b->n_put_off)
 		return ": --burst-budget has no room for one.  Record for longer, or allow more "
