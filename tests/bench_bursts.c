@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/pmu/awake.h"
 #include "profiler/pmu/burst.h"
 #include "profiler/pmu/replayer.h"
 
@@ -61,6 +62,7 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	tools[0].decoder = tools[1].decoder;
+	tools[0].awake = awake_start();
 	pid = launch(argv + 2);
 	srand(1);
 	for (size_t k = 0; n[0] + n[1] + n[2] + n[3] < N_KINDS * wanted && k < 400 * wanted; k++) {
@@ -82,6 +84,7 @@ int main(int argc, char **argv)
 			held_us[kind][n[kind]++] = 1e-3 * (double)b.held_ns;
 	}
 	kill(pid, SIGKILL);
+	awake_stop(tools[0].awake);
 	replayer_stop(tools[0].replayer);
 	for (unsigned kind = 0; kind < N_KINDS; kind++) {
 		qsort(held_us[kind], n[kind], sizeof(double), ascending);

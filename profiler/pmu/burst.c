@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "profiler/base/clock.h"
+#include "profiler/pmu/awake.h"
 #include "profiler/pmu/corefreq.h"
 #include "profiler/pmu/past_call.h"
 #include "profiler/pmu/replayer.h"
@@ -422,8 +423,10 @@ static bool is_at_call(const struct burst_tools *tools, const struct burst_limit
 /* The thread goes to the call and makes it.  Unless it is stopped behind it, it has been let go, or left. */
 static void pass_call(struct burst_tools *tools, pid_t pid, struct way *w, struct burst *b)
 {
-	enum past_call got = past_call_begin(&w->thread, &tools->left);
+	enum past_call got;
 
+	awake_end(tools->awake);
+	got = past_call_begin(&w->thread, &tools->left);
 	b->n_calls++;
 	/* While it runs. */
 	check_way(tools, pid, w, b);
@@ -432,6 +435,8 @@ static void pass_call(struct burst_tools *tools, pid_t pid, struct way *w, struc
 	if (got == PAST_CALL_DONE)
 		got = past_call_make(&w->thread, &tools->left);
 	w->stopped = got == PAST_CALL_DONE;
+	if (w->stopped)
+		awake_begin(tools->awake, b->cpu);
 	b->astray = got == PAST_CALL_ASTRAY;
 	if (b->astray)
 		b->n = w->n_before;
@@ -549,6 +554,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		return;
 	}
 	status = way.thread.status;
+	awake_begin(tools->awake, out->cpu);
 	out->time_ns = clock_ns(CLOCK_MONOTONIC);
 	use[1] = out->time_ns - asked_ns < AWAKE_NS ? look_when_stopped(tools, tid, alone, &use[0])
 	                                            : look_at_use(tools, tid, alone);
@@ -569,6 +575,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		if (behind_call)
 			wanted = with_left_out(limits);
 		if (!replay_on(tools, pid, &wanted, &way, out)) {
+			awake_end(tools->awake);
 			go_to_cpu(tools, out->cpu);
 			if (stopped_takes_traps(tid))
 				out->end = (uint8_t)walk(tools->decoder, limits, stop, out, &status, &ours);
@@ -580,6 +587,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	way.thread.status = status;
 	way.thread.awake_ns = out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS;
 	go_past_calls(tools, pid, &wanted, stop, &way, out);
+	awake_end(tools->awake);
 	if (way.stopped && !stopped_let_go(tid, way.thread.status, ours || out->n_calls))
 		past_call_bury(&tools->left, tid);
 	if (limits->timed_insns) {

@@ -118,12 +118,14 @@ struct burst {
 	};
 };
 
+struct awake;
 struct replayer;
 
 /* What bursts are taken with. */
 struct burst_tools {
 	struct step_decoder *decoder;
 	struct replayer *replayer; /* NULL: all are stepped */
+	struct awake *awake;       /* NULL: CPUs sleep while their threads are stopped */
 	struct left_threads left;
 	uint64_t core_hz_ns; /* when the frequency was measured last */
 	uint64_t ran_ns;     /* our CPU time and the replayer's, up to the last burst's end */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/pmu/awake.h"
 #include "profiler/pmu/prompt.h"
 #include "profiler/pmu/replayer.h"
 
@@ -71,6 +72,7 @@ static bool find_tools(struct burst_tools *tools)
 		return false;
 	if (replayer_start(&tools->replayer) < 0)
 		tools->replayer = NULL;
+	tools->awake = tools->replayer ? awake_start() : NULL;
 	burst_tools_begin(tools);
 	return true;
 }
@@ -122,6 +124,7 @@ __attribute__((noreturn)) static void serve(int fd, pid_t recorder)
 		if (send(fd, &burst, n, MSG_NOSIGNAL) != (ssize_t)n)
 			break;
 	}
+	awake_stop(tools.awake);
 	replayer_stop(tools.replayer);
 	step_decoder_free(tools.decoder);
 	_exit(0);

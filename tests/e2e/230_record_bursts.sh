@@ -306,7 +306,7 @@ else
 fi
 
 # SIGKILL to the recorder, mostly in the middle of a burst: the program lives and ends as it should.
-killed=0 survived=0 steppers=0 replayers=0 open=0
+killed=0 survived=0 steppers=0 replayers=0 keepers=0 open=0
 SEED=${SEED:-$RANDOM}
 echo "# SEED=$SEED"
 RANDOM=$SEED
@@ -317,6 +317,7 @@ for i in $(seq 100); do
 	wait_until is_stepped
 	sleep "0.$((RANDOM % 3))$((RANDOM % 10))1"
 	pgrep -P "$(cat stepper)" -x skidreplay >replayer && grep -qs '^Seccomp:.[01]$' "/proc/$(cat replayer)/status" && open=$((open + 1))
+	pgrep -P "$(cat stepper)" -x burst-awake >keeper
 	kill -9 $rec
 	wait $rec 2>/dev/null
 	# On a machine that stood still the program was quicker.
@@ -325,10 +326,11 @@ for i in $(seq 100); do
 	wait_until ended "$(cat spinner)" && grep -q more "nine.$i" && survived=$((survived + 1))
 	wait_until ended "$(cat stepper)" && steppers=$((steppers + 1))
 	wait_until ended "$(cat replayer)" && replayers=$((replayers + 1))
+	wait_until ended "$(cat keeper)" && keepers=$((keepers + 1))
 done
 check 'twelve programs survive the SIGKILL of their recorders' test $killed -eq 12 -a $survived -eq 12
 check 'who runs ahead is under a filter of system calls' test $open -eq 0
-check 'and those who held them are gone' test $steppers -eq 12 -a $replayers -eq 12
+check 'and those who held them are gone' test $steppers -eq 12 -a $replayers -eq 12 -a $keepers -eq 12
 
 # The budget: so much and no more.  A burst begins within it, whatever the machine does with the burst after that: over
 # it is at most one of them.
