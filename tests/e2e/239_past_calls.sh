@@ -54,7 +54,7 @@ int main(void)
 		}
 		_exit(3);
 	}
-	for (int i = 0; i < 30000; i++) {
+	for (int i = 0; i < 60000; i++) {
 		c = (char)(i % 5);
 		sum = work(sum, 1500);
 		if (write(to[1], &c, 1) != 1 || read(from[0], &c, 1) != 1)
