@@ -13,6 +13,7 @@ does those only.
 """
 import glob
 import json
+import math
 import os
 import re
 import shutil
@@ -29,7 +30,7 @@ skidprof = os.path.join(build, 'skidprof')
 state = os.path.join(build, 'bench-bursts')
 SECONDS, LIMIT = float(os.environ.get('SECONDS_EACH', 10)), float(os.environ.get('LIMIT', 540))
 PART = 0.3  # of a second: counting takes some twenty times as long
-PAIRS, PAIR_SECONDS, HELD = int(os.environ.get('PAIRS', 6)), 2, int(os.environ.get('BURSTS', 20))
+PAIRS, PAIR_SECONDS, HELD = int(os.environ.get('PAIRS', 12)), 2, int(os.environ.get('BURSTS', 20))
 begun = time.monotonic()
 # Exact counts are of an emulated run, whose processor has no AVX-512: the library's functions are to be the same.
 os.environ.update(LC_ALL='C.UTF-8', PERL_HASH_SEED='0', PYTHONHASHSEED='0',
@@ -290,6 +291,15 @@ def mean_of(values):
     return statistics.mean(values), t * statistics.stdev(values) / len(values) ** 0.5
 
 
+def median_of(values):
+    """The median, and half of its interval of at least 90% by rank: a neighbour that comes in one run of a pair is no part of it."""
+    values, n, k, less = sorted(values), len(values), 0, 0.5 ** len(values)
+    while less <= 0.05:
+        k += 1
+        less += math.comb(n, k) / 2 ** n
+    return statistics.median(values), (values[n - k] - values[k - 1]) / 2 if k else float('nan')
+
+
 def percent(mean, half):
     return f'{100 * mean:+.1f}+-{100 * half:.1f}%'
 
@@ -302,7 +312,7 @@ def row(name):
     times = lambda i: f'{held[i + 2] / held[i]:5.0f}' if held[i] and held[i + 2] else '    -'
     mean = lambda k: number(statistics.mean(o[k] for o in off)) if off else '     -'
     worst = lambda k: number(max(o[k] for o in off)) if off else '     -'
-    slower = mean_of([r - 1 for r in found['slower']])
+    slower = median_of([r - 1 for r in found['slower']])
     first = (f'{name:15}{record["bursts"] * 10 / record["seconds"]:7.0f}{record["length"]:6d}{100 * record["held"]:6.2f}%'
              f'{percent(*slower):>12}{100 * sum(early.values()) / max(record["bursts"], 1):6.1f}%'
              f'{len(off):7d}{mean(1)} {worst(1)}  {mean(0)} {worst(0)}' +
