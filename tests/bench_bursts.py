@@ -5,12 +5,15 @@
 Each program is recorded natively with all defaults, for ten seconds of its time.  Beside that: how long its thread is
 held for a burst, replayed and stepped in turns in the same run; the shares of its functions against exact counts of the
 same work, or of a part of it where it repeats itself; its CPU time with and without the recorder, in turns; and its
-instructions in all, as timed paths tell them, against the exact count.
+instructions in all, as timed paths tell them, against the exact count.  And what a stop costs loops, which note the time
+of each turn of some 20 microseconds: no pair of runs tells a tenth of a percent, turns about a stop do.
 
 Each of these is kept in BUILD/bench-bursts as it is finished.  After LIMIT seconds (540) it ends with status 1, and goes
 on where it was when it is run again; when all is there the tables are printed.  FRESH=1 begins anew, PROGRAMS="xz mcf"
 does those only.
 """
+import array
+import bisect
 import glob
 import json
 import math
@@ -249,6 +252,58 @@ def measure_slower(name, work):
     return ratios
 
 
+# Kilobytes that a loop goes through: the first level of caches holds them, the second, the last.
+LOOPS = (16, 400, 4000)
+LOOP_SECONDS, LOOP_ROUNDS = 4, 3
+STOPPED_NS, BEFORE_NS, AFTER_NS, BESIDE_NS = 80e3, 0.3e6, 3e6, 8e6
+
+
+def read_turns(name):
+    """When each began and ended, and its CPU time, ns."""
+    ends = array.array('Q')
+    with open(name, 'rb') as f:
+        ends.frombytes(f.read())
+    wall, cpu = ends[::2], ends[1::2]
+    return [(wall[i - 1], wall[i], cpu[i] - cpu[i - 1]) for i in range(1, len(wall))]
+
+
+def lost_at_stops(turns):
+    """CPU time, ns, by which turns from just before a stop to AFTER_NS behind it are dearer than those that follow."""
+    lost = []
+    ended = [t[1] for t in turns]
+    at = lambda ns: bisect.bisect_left(ended, ns)
+    for began, end, cpu in turns:
+        if end - began - cpu < STOPPED_NS:
+            continue
+        near = turns[at(began - BEFORE_NS):at(end + AFTER_NS)]
+        beside = turns[at(end + AFTER_NS):at(end + AFTER_NS + BESIDE_NS)]
+        if beside:
+            base = statistics.mean(t[2] for t in beside)
+            lost.append(sum(t[2] - base for t in near))
+    return sorted(lost)
+
+
+def middle_mean(values):
+    """Without a tenth at either end: neighbours come and go."""
+    cut = len(values) // 10
+    return statistics.mean(values[cut:len(values) - cut])
+
+
+def measure_stops(kb):
+    loop = ['./stops', str(kb), str(LOOP_SECONDS * 1000), 'turns']
+    alone, recorded, lost = [], [], []
+    for _ in range(LOOP_ROUNDS):
+        run(loop)
+        alone.append(statistics.median(t[2] for t in read_turns('turns')))
+        run([skidprof, 'record', '-o', 'stops.data', *loop])
+        turns = read_turns('turns')
+        recorded.append(statistics.median(t[2] for t in turns))
+        lost.append(lost_at_stops(turns))
+    all_lost = sorted(x for one in lost for x in one)
+    return {'alone': statistics.median(alone), 'recorded': statistics.median(recorded),
+            'lost': middle_mean(all_lost), 'a_second': len(all_lost) / (LOOP_SECONDS * LOOP_ROUNDS)}
+
+
 STEPS = (('record', measure_record), ('held', measure_held), ('slower', measure_slower), ('shares', measure_shares),
          ('timed', measure_timed))
 
@@ -270,6 +325,15 @@ def go_on(todo):
                 return False
             with open(result(name, step), 'w') as f:
                 json.dump(found, f)
+    for kb in LOOPS:
+        if os.path.exists(result(f'{kb} KB', 'stops')):
+            continue
+        try:
+            found = measure_stops(kb)
+        except Late:
+            return False
+        with open(result(f'{kb} KB', 'stops'), 'w') as f:
+            json.dump(found, f)
     return True
 
 
@@ -336,9 +400,18 @@ def tables(names):
     return head + [r[0] for r in rows] + head_end, cost + [r[1] for r in rows], causes
 
 
+def stops_table():
+    yield f'{"":15}{"stops":>10}{"CPU time lost":>18}{"a turn of the loop":>22}'
+    yield f'{"":15}{"a second":>10}{"a stop":>10}{"in all":>8}{"alone":>11}{"recorded":>11}'
+    for kb in LOOPS:
+        found = json.load(open(result(f'{kb} KB', 'stops')))
+        yield (f'{f"{kb} KB":15}{found["a_second"]:10.0f}{found["lost"] / 1e3:10.0f}{found["lost"] * found["a_second"] / 1e7:7.2f}%'
+               f'{found["alone"] / 1e3:11.1f}{found["recorded"] / 1e3:11.1f}')
+
+
 def show(names, missing):
     first, second, causes = tables(names)
-    print('\n'.join([*first, '', *second]))
+    print('\n'.join([*first, '', *second, '', *stops_table()]))
     if causes:
         print('\nended early:', ', '.join(f'{k} by {why}' for why, k in causes.items()))
     if missing:
@@ -358,6 +431,8 @@ def main():
     libs = '-lcapstone -lgsl -lgslcblas -lelf -ldw -lm'.split()
     subprocess.run(['gcc', '-std=gnu11', '-D_GNU_SOURCE', '-O1', '-Wall', '-iquote', '.', 'tests/bench_bursts.c',
                     os.path.join(build, 'libskidprof.a'), *libs, '-o', os.path.join(state, 'held')], check=True)
+    subprocess.run(['gcc', '-std=gnu11', '-O2', '-D_GNU_SOURCE', '-Wall', 'tests/bench_stops.c', '-o', os.path.join(state, 'stops')],
+                   check=True)
     if not os.path.exists(os.path.join(state, 'skidreplay')):
         os.symlink(os.path.join(build, 'skidreplay'), os.path.join(state, 'skidreplay'))
     wanted = os.environ.get('PROGRAMS', '').split()
