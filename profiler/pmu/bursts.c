@@ -94,6 +94,8 @@ struct bursts {
 	struct session_hooks hooks;
 	struct event_group file; /* the events as the file describes them */
 	size_t event;            /* ours in it */
+	size_t told_by; /* the kernel's event that tells moments: one of our own, or the clock that is sampled */
+	bool by_clock;
 	gsl_rng *rng;
 	int epoll_fd;
 
@@ -325,6 +327,8 @@ static void choose_moments(struct bursts *b, const struct perf_event_attr *first
 	if (clock_s > 0 && s > clock_s / 2) {
 		b->n_told = finer_out_of_step((uint32_t)round(s / clock_s));
 		s = clock_s * b->n_told;
+		/* A second event at the clock's own period costs as much as the clock does, if its interrupts are the same. */
+		b->by_clock = first->exclude_kernel;
 	} else {
 		b->n_told = (uint32_t)fmin(fmax(floor(s / moment_s), 1), MOST_TOLD);
 		cost_s += 1e-9 * b->interrupt_ns * (b->n_told - 1);
@@ -386,9 +390,9 @@ static int on_record(void *arg, const struct perf_event_header *rec, long event,
 		return 0;
 	memcpy(task, (const char *)(rec + 1) + 2 * sizeof(uint64_t), sizeof(task));
 	note_process(b, (pid_t)task[0]);
-	if ((size_t)event != b->event && !fine)
+	if ((size_t)event != b->told_by && !fine)
 		return 0;
-	*drop = !fine;
+	*drop = !fine && !b->by_clock;
 	if (!is_moment(b, fine, from))
 		return 0;
 	b->had_moments = true;
@@ -676,12 +680,17 @@ static void counts_time(struct perf_event_attr *attr, uint64_t period_ns)
 	attr->precise_ip = 0;
 }
 
+static void wakes_each(struct perf_event_attr *attr, uint32_t n_samples)
+{
+	attr->watermark = 0;
+	attr->wakeup_events = n_samples;
+}
+
 /* Wakes us with each moment.  What samples carry beside the first words is not looked at. */
 static void tells_moments(struct perf_event_attr *attr, uint64_t moment_ns, uint32_t n_told)
 {
 	counts_time(attr, moment_ns / n_told);
-	attr->watermark = 0;
-	attr->wakeup_events = n_told;
+	wakes_each(attr, n_told);
 	attr->exclude_kernel = 1;
 	attr->branch_sample_type = 0;
 	attr->sample_type &= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -701,7 +710,7 @@ void bursts_attr(struct perf_event_attr *attr)
 
 int bursts_join(struct bursts *b, struct event_group *group, struct session_config *config)
 {
-	struct pe_event *e;
+	struct pe_event *e, moments;
 
 	if (group->n == EVENT_GROUP_MAX)
 		return sp_fail(SP_EUSAGE, "-e: more than %d events beside bursts", EVENT_GROUP_MAX - 1);
@@ -709,12 +718,16 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 	/* Of a single event the samples don't say which it is. */
 	for (size_t i = 0; i < group->n; i++)
 		group->v[i].attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
-	e = &group->v[group->n++];
-	*e = (struct pe_event){ .attr = group->v[0].attr, .name = "bursts", .leader = b->event };
 	choose_moments(b, &group->v[0].attr);
-	tells_moments(&e->attr, b->moment_ns, b->n_told);
-	/* The kernel tells moments by it; the file has what we write. */
+	moments = (struct pe_event){ .attr = group->v[0].attr, .name = "bursts", .leader = b->event };
+	tells_moments(&moments.attr, b->moment_ns, b->n_told);
+	/* The file has what we write in the place of moments. */
 	b->file = *group;
+	b->file.v[b->file.n++] = moments;
+	if (b->by_clock)
+		wakes_each(&group->v[0].attr, b->n_told);
+	else
+		group->v[b->told_by = group->n++] = moments;
 	b->n_told_finer = finer_join(group, b->moment_ns);
 	bursts_attr(&b->file.v[b->event].attr);
 	b->file.v[b->event].attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;

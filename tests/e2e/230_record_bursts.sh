@@ -332,6 +332,20 @@ check 'twelve programs survive the SIGKILL of their recorders' test $killed -eq 
 check 'who runs ahead is under a filter of system calls' test $open -eq 0
 check 'and those who held them are gone' test $steppers -eq 12 -a $replayers -eq 12 -a $keepers -eq 12
 
+# An event at the clock's own period would cost as much as the clock does: its samples tell moments, too.
+n_events() # OPTIONS...
+{
+	"$SKIDPROF" record -q --pmu clock "$@" -o fds.data ./spin 60000000 >/dev/null 2>&1 & local rec=$! n=0
+	wait_until eval "pgrep -P $rec -x spin >spinner || ended $rec"
+	n=$(find "/proc/$rec/fd" -lname '*perf_event*' 2>/dev/null | wc -l)
+	kill $rec
+	wait $rec 2>/dev/null
+	echo "$n"
+}
+with=$(n_events) without=$(n_events --bursts 0)
+echo "# $with open with bursts, $without without"
+check "moments take no event of their own beside the clock" test "$with" -gt 0 -a "$with" -eq "$without"
+
 # The budget: so much and no more.  A burst begins within it, whatever the machine does with the burst after that: over
 # it is at most one of them.
 "${burst[@]:0:4}" -v --bursts 1000 --burst-budget 5% -o b.data ./spin 400000000 >/dev/null 2>b.err
