@@ -2,6 +2,8 @@
 #include "report/assemble/contexts.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +22,15 @@ enum {
 
 struct called;
 
-/* One path: its weight; instructions that it ran, and those that these stand for. */
-struct weighed {
-	double weight, ran, stands_for;
+/* A path's times in a cell, with what its loops look at of that: paths one after another. */
+struct passage {
+	uint32_t path, node, block, n,
+	        n_insn; /* n_insn: in all of them; 0 for code in no graph, by which none is weighed */
+};
+
+/* What is worked out of all paths but some: [n_paths] what each weighs; [n_cells] executions, counts, and what an execution stands for. */
+struct weighing {
+	double *weight, *ran, *fixed, *stands_for;
 };
 
 struct contexts {
@@ -39,7 +47,7 @@ struct contexts {
 	double *sum;           /* [n_funcs] */
 	uint64_t n, stride;
 	bool bursts;
-	struct weighed *path; /* [n_paths] where bursts have callers */
+	struct passage *passages; /* [walk.visits.n] where bursts have callers */
 	struct own_noise noise;
 };
 
@@ -200,67 +208,96 @@ static void draw_fixed(const struct contexts *c, int part, double *out)
 	}
 }
 
-/* Executions of each cell, on weighed paths. */
-static void sum_ran(struct contexts *c)
+static void weighing_new(const struct contexts *c, struct weighing *w)
 {
-	const struct context_walk *w = &c->walk;
+	*w = (struct weighing){ .weight = mem_calloc(c->walk.n_paths + 1, sizeof(*w->weight)),
+		                .ran = mem_calloc(c->n_cells + 1, sizeof(*w->ran)),
+		                .fixed = mem_calloc(c->n_cells + 1, sizeof(*w->fixed)),
+		                .stands_for = mem_calloc(c->n_cells + 1, sizeof(*w->stands_for)) };
+}
 
-	memset(c->ran, 0, c->n_cells * sizeof(*c->ran));
-	for (size_t i = 0; i < w->visits.n; i++)
-		c->ran[w->cells.v[w->visits.v[i].cell].block] +=
-		        c->path[w->visits.v[i].path].weight * w->visits.v[i].n;
+static void weighing_free(struct weighing *w)
+{
+	free(w->weight);
+	free(w->ran);
+	free(w->fixed);
+	free(w->stands_for);
+}
+
+static void add_ran(const struct passage *v, size_t n, double weight, double *ran)
+{
+	for (size_t i = 0; i < n; i++)
+		ran[v[i].block] += weight * v[i].n;
+}
+
+/* Passages of one path, from the first of them. */
+static size_t n_passages(const struct contexts *c, size_t first)
+{
+	size_t end = first;
+
+	while (end < c->walk.visits.n && c->passages[end].path == c->passages[first].path)
+		end++;
+	return end - first;
+}
+
+/* Weighs as what it ran is to what all of them ran. */
+static double weigh_path(const struct passage *v, size_t n, const double *stands_for)
+{
+	double ran = 0, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i].n_insn && stands_for[v[i].block] > 0) {
+			ran += v[i].n_insn;
+			sum += v[i].n * stands_for[v[i].block];
+		}
+	return ran > 0 ? sum / ran : 1;
+}
+
+static void begin_weighing(const struct contexts *c, int part, struct weighing *w)
+{
+	draw_fixed(c, part, w->fixed);
+	for (uint64_t i = 0; i < c->walk.n_paths; i++)
+		w->weight[i] = (int)(i % CONTEXT_PARTS) != part;
+	memset(w->ran, 0, c->n_cells * sizeof(*w->ran));
+	for (size_t i = 0, n; i < c->walk.visits.n; i += n) {
+		n = n_passages(c, i);
+		add_ran(&c->passages[i], n, w->weight[c->passages[i].path], w->ran);
+	}
 }
 
 /*
  * What each path stands for, where bursts have callers: they begin as time passes, so that slow code has more of them than it has
  * instructions.  Each weighs as what it ran is to what all of them ran: until they come to the counts of all blocks (the method of
- * Richardson and Lucy).
+ * Richardson and Lucy).  Executions are those by the weights in the end.
  */
-static void weigh_paths(struct contexts *c, int part)
+static void weigh_paths(const struct contexts *c, int part, struct weighing *w)
 {
-	const struct context_walk *w = &c->walk;
-	const struct flow_graph *g = c->a->w->graph;
-	double *fixed = mem_calloc(c->n_cells + 1, sizeof(*fixed));
-
-	draw_fixed(c, part, fixed);
-	for (uint64_t i = 0; i < w->n_paths; i++)
-		c->path[i].weight = (int)(i % CONTEXT_PARTS) != part;
+	begin_weighing(c, part, w);
 	/* Of time nobody knows what an execution of a block takes, here and there. */
 	for (uint32_t round = 0; round < model->weighed_rounds && !c->a->p->meta.relative; round++) {
-		sum_ran(c);
-		for (uint64_t i = 0; i < w->n_paths; i++)
-			c->path[i].ran = c->path[i].stands_for = 0;
-		for (size_t i = 0; i < w->visits.n; i++) {
-			const struct context_visit *v = &w->visits.v[i];
-			uint32_t block = w->cells.v[v->cell].block;
+		for (size_t b = 0; b < c->n_cells; b++)
+			w->stands_for[b] = w->fixed[b] > 0 && w->ran[b] > 0 ? w->fixed[b] / w->ran[b] : 0;
+		memset(w->ran, 0, c->n_cells * sizeof(*w->ran));
+		for (size_t i = 0, n; i < c->walk.visits.n; i += n) {
+			double *weight = &w->weight[c->passages[i].path];
 
-			if (block >= g->n_blocks || !(fixed[block] > 0) || !(c->ran[block] > 0))
-				continue;
-			c->path[v->path].ran += (double)v->n * g->blocks[block].n_insn;
-			c->path[v->path].stands_for += v->n * fixed[block] / c->ran[block];
+			n = n_passages(c, i);
+			*weight *= weigh_path(&c->passages[i], n, w->stands_for);
+			add_ran(&c->passages[i], n, *weight, w->ran);
 		}
-		for (uint64_t i = 0; i < w->n_paths; i++)
-			if (c->path[i].ran > 0)
-				c->path[i].weight *= c->path[i].stands_for / c->path[i].ran;
 	}
-	free(fixed);
 }
 
-/* Divide each block's instructions as its executions on all paths. */
-static void divide_weighed(struct contexts *c, int part, double *out)
+/* Divide each block's instructions as its executions on all paths; out: [n_nodes]. */
+static void divide_weighed(const struct contexts *c, int part, struct weighing *w, double *out)
 {
-	const struct context_walk *w = &c->walk;
+	weigh_paths(c, part, w);
+	memset(out, 0, c->walk.nodes.n * sizeof(*out));
+	for (size_t i = 0; i < c->walk.visits.n; i++) {
+		const struct passage *v = &c->passages[i];
 
-	weigh_paths(c, part);
-	memset(out, 0, w->nodes.n * sizeof(*out));
-	sum_ran(c);
-	for (size_t i = 0; i < w->visits.n; i++) {
-		const struct context_visit *v = &w->visits.v[i];
-		const struct context_cell *cell = &w->cells.v[v->cell];
-
-		if (c->ran[cell->block] > 0)
-			out[cell->node] +=
-			        c->fixed[cell->block] * c->path[v->path].weight * v->n / c->ran[cell->block];
+		if (w->ran[v->block] > 0)
+			out[v->node] += c->fixed[v->block] * w->weight[v->path] * v->n / w->ran[v->block];
 	}
 }
 
@@ -308,7 +345,7 @@ static void contexts_free(struct contexts *c)
 	free(c->called);
 	free(c->unseen);
 	free(c->sum);
-	free(c->path);
+	free(c->passages);
 	own_noise_free(&c->noise);
 }
 
@@ -328,7 +365,7 @@ static void make_room(struct contexts *c)
 	c->called = mem_calloc(n_funcs + 1, sizeof(*c->called));
 	c->unseen = mem_calloc(n_funcs + 1, sizeof(*c->unseen));
 	c->sum = mem_calloc(n_funcs + 1, sizeof(*c->sum));
-	c->path = mem_calloc(c->walk.n_paths + 1, sizeof(*c->path));
+	c->passages = mem_calloc(c->walk.visits.n + 1, sizeof(*c->passages));
 	own_noise_new(c->a->p, &c->noise);
 }
 
@@ -387,11 +424,79 @@ static void keep_hidden(struct contexts *c)
 	qsort(p->hidden, p->n_hidden, sizeof(*p->hidden), order_u32);
 }
 
+static void list_passages(struct contexts *c)
+{
+	const struct context_walk *w = &c->walk;
+	const struct flow_graph *g = c->a->w->graph;
+
+	for (size_t i = 0; i < w->visits.n; i++) {
+		const struct context_visit *v = &w->visits.v[i];
+		const struct context_cell *cell = &w->cells.v[v->cell];
+		uint32_t n_insn = cell->block < g->n_blocks ? g->blocks[cell->block].n_insn : 0;
+
+		c->passages[i] = (struct passage){ v->path, cell->node, cell->block, v->n, v->n * n_insn };
+	}
+}
+
+static void keep_part(const struct contexts *c, int part, const double *insn)
+{
+	struct profile *p = c->a->p;
+
+	for (size_t i = 0; i < c->walk.nodes.n; i++)
+		*(part < 0 ? &p->contexts[i].insn : &p->contexts[i].without[part]) = insn[i];
+}
+
+static void divide_all(struct contexts *c)
+{
+	double *out = mem_calloc(c->walk.nodes.n + 1, sizeof(*out));
+
+	for (int part = -1; part < CONTEXT_PARTS; part++) {
+		divide(c, part, out);
+		keep_part(c, part, out);
+	}
+	free(out);
+}
+
+/* Parts that nobody has taken yet: threads share them out, each of which has its own room. */
+struct parts {
+	const struct contexts *c;
+	_Atomic int next;
+};
+
+static void *weigh_parts(void *arg)
+{
+	struct parts *parts = arg;
+	double *out = mem_calloc(parts->c->walk.nodes.n + 1, sizeof(*out));
+	struct weighing w;
+	int part;
+
+	weighing_new(parts->c, &w);
+	while ((part = parts->next++) < CONTEXT_PARTS) {
+		divide_weighed(parts->c, part, &w, out);
+		keep_part(parts->c, part, out);
+	}
+	weighing_free(&w);
+	free(out);
+	return NULL;
+}
+
+static void divide_all_weighed(struct contexts *c)
+{
+	struct parts parts = { .c = c, .next = -1 };
+	pthread_t other;
+	bool shared;
+
+	list_passages(c);
+	shared = pthread_create(&other, NULL, weigh_parts, &parts) == 0;
+	weigh_parts(&parts);
+	if (shared)
+		pthread_join(other, NULL);
+}
+
 static void keep_contexts(struct contexts *c)
 {
 	struct profile *p = c->a->p;
 	const size_t n = c->walk.nodes.n;
-	double *out = mem_calloc(n + 1, sizeof(*out));
 
 	make_room(c);
 	p->contexts = mem_calloc(n + 1, sizeof(*p->contexts));
@@ -403,19 +508,14 @@ static void keep_contexts(struct contexts *c)
 	ask_flow(c);
 	if (!c->walk.has_callers)
 		keep_noise(p);
-	for (int part = -1; part < CONTEXT_PARTS; part++) {
-		if (c->walk.has_callers)
-			divide_weighed(c, part, out);
-		else
-			divide(c, part, out);
-		for (size_t i = 0; i < n; i++)
-			*(part < 0 ? &p->contexts[i].insn : &p->contexts[i].without[part]) = out[i];
-	}
+	if (c->walk.has_callers)
+		divide_all_weighed(c);
+	else
+		divide_all(c);
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		p->contexts[i].parent = c->walk.nodes.v[i].parent;
 		p->contexts[i].func = c->walk.nodes.v[i].func;
 	}
-	free(out);
 }
 
 int assemble_contexts(struct assembly *a)

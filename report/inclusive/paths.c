@@ -19,25 +19,38 @@ enum owner { OTHERS, OPEN, ITS };
 
 static void add_context(const struct profile_context *c, context_sums *to)
 {
+	/* Once for each context below a function, for each function. */
+	double *restrict sum = to[c->func];
+	const double *restrict part = c->without;
+
 	for (int k = 0; k < CONTEXT_PARTS; k++)
-		to[c->func][k] += c->without[k];
-	to[c->func][CONTEXT_PARTS] += c->insn;
+		sum[k] += part[k];
+	sum[CONTEXT_PARTS] += c->insn;
 }
 
-/* Where jumps may have taken it from a stack. */
-static bool is_hidden(const struct profile *p, uint32_t func, const struct profile_context *c)
+/* Where jumps may have taken a function from stacks: [*n] of it. */
+static const struct profile_hidden *find_hidden(const struct profile *p, uint32_t func, size_t *n)
 {
-	size_t i = sorted_count(p->n_hidden, k, p->hidden[k].func < func);
+	size_t first = sorted_count(p->n_hidden, k, p->hidden[k].func < func);
 
-	for (; i < p->n_hidden && p->hidden[i].func == func; i++)
-		if (p->hidden[i].callee == c->func && c->parent != UINT32_MAX &&
-		    p->hidden[i].caller == p->contexts[c->parent].func)
+	*n = sorted_count(p->n_hidden, k, p->hidden[k].func <= func) - first;
+	return p->hidden + first;
+}
+
+static bool is_hidden(const struct profile *p, const struct profile_hidden *hidden, size_t n,
+                      const struct profile_context *c)
+{
+	for (size_t i = 0; i < n; i++)
+		if (hidden[i].callee == c->func && hidden[i].caller == p->contexts[c->parent].func)
 			return true;
 	return false;
 }
 
 static void find_owners(const struct profile *p, uint32_t func, struct owners *o)
 {
+	size_t n_hidden;
+	const struct profile_hidden *hidden = find_hidden(p, func, &n_hidden);
+
 	for (size_t g = 0; g < p->n_funcs; g++)
 		if (o->any[g] > 0) {
 			memset(o->its[g], 0, sizeof(o->its[g]));
@@ -46,13 +59,14 @@ static void find_owners(const struct profile *p, uint32_t func, struct owners *o
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		const struct profile_context *c = &p->contexts[i];
 
-		o->of[i] = c->func == func           ? ITS
-		           : c->parent != UINT32_MAX ? o->of[c->parent] == OTHERS && is_hidden(p, func, c)
-		                                               ? OPEN
-		                                               : o->of[c->parent]
+		o->of[i] = c->func == func ? ITS
+		           : c->parent != UINT32_MAX
+		                   ? o->of[c->parent] == OTHERS && is_hidden(p, hidden, n_hidden, c)
+		                             ? OPEN
+		                             : o->of[c->parent]
 		           : o->all[c->func] > 0 ? ITS
-		           : o->any[c->func] > 0     ? OPEN
-		                                     : OTHERS;
+		           : o->any[c->func] > 0 ? OPEN
+		                                 : OTHERS;
 		/* What func calls on a path is in any. */
 		if (o->of[i] != OTHERS)
 			add_context(c, o->of[i] == ITS ? o->its : o->open);
