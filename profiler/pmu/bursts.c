@@ -47,6 +47,8 @@ enum {
 	FOR_CPUS = 8,             /* so many busy threads may tell of moments at the full rate */
 	MANY_MOMENTS = 30,        /* that not one in so many comes has another cause than chance */
 	LOOK_EVERY_NS = 10000000, /* at what bursts have cost, to set their rate */
+	SAMPLE_BYTES = 512,       /* of one without call chain or stack, and more */
+	UNREAD_BYTES = 32768,     /* half of the smallest ring: what may wait in one till we are woken */
 };
 
 /*
@@ -308,6 +310,13 @@ static double clock_period_s(const struct perf_event_attr *a)
 	               : 0;
 }
 
+/* Of a sample of the clock. */
+static uint64_t most_bytes(const struct perf_event_attr *a)
+{
+	return SAMPLE_BYTES + (a->sample_type & PERF_SAMPLE_CALLCHAIN ? 8 * PERF_MAX_STACK_DEPTH : 0) +
+	       (a->sample_type & PERF_SAMPLE_STACK_USER ? a->sample_stack_user : 0);
+}
+
 /*
  * Not a whole number of anything but the clock's own period: what the program does in a rhythm is met in all its parts.
  * What moments take of the CPU time that bursts may cost they leave.
@@ -328,7 +337,7 @@ static void choose_moments(struct bursts *b, const struct perf_event_attr *first
 		b->n_told = finer_out_of_step((uint32_t)round(s / clock_s));
 		s = clock_s * b->n_told;
 		/* A second event at the clock's own period costs as much as the clock does, if its interrupts are the same. */
-		b->by_clock = first->exclude_kernel;
+		b->by_clock = first->exclude_kernel && b->n_told * most_bytes(first) <= UNREAD_BYTES;
 	} else {
 		b->n_told = (uint32_t)fmin(fmax(floor(s / moment_s), 1), MOST_TOLD);
 		cost_s += 1e-9 * b->interrupt_ns * (b->n_told - 1);

@@ -345,6 +345,8 @@ n_events() # OPTIONS...
 with=$(n_events) without=$(n_events --bursts 0)
 echo "# $with open with bursts, $without without"
 check "moments take no event of their own beside the clock" test "$with" -gt 0 -a "$with" -eq "$without"
+# Samples that fill a ring are not waited for.
+check "but where samples are large they do" test "$(n_events -g dwarf)" -gt "$without"
 
 # The budget: so much and no more.  A burst begins within it, whatever the machine does with the burst after that: over
 # it is at most one of them.
