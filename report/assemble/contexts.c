@@ -22,10 +22,9 @@ enum {
 
 struct called;
 
-/* A path's times in a cell, with what its loops look at of that: paths one after another. */
+/* A path's times in a cell, with what its loops look at of that; n_insn: in all of them, 0 for code in no graph, by which none is weighed. */
 struct passage {
-	uint32_t path, node, block, n,
-	        n_insn; /* n_insn: in all of them; 0 for code in no graph, by which none is weighed */
+	uint32_t node, block, n, n_insn;
 };
 
 /* What is worked out of all paths but some: [n_paths] what each weighs; [n_cells] executions, counts, and what an execution stands for. */
@@ -47,7 +46,9 @@ struct contexts {
 	double *sum;           /* [n_funcs] */
 	uint64_t n, stride;
 	bool bursts;
-	struct passage *passages; /* [walk.visits.n] where bursts have callers */
+	/* Where bursts have callers: [walk.visits.n], path by path, and where each of those begins, [n_paths + 1]. */
+	struct passage *passages;
+	size_t *passage0;
 	struct own_noise noise;
 };
 
@@ -224,44 +225,35 @@ static void weighing_free(struct weighing *w)
 	free(w->stands_for);
 }
 
-static void add_ran(const struct passage *v, size_t n, double weight, double *ran)
+static void add_ran(const struct contexts *c, uint64_t path, double weight, double *ran)
 {
-	for (size_t i = 0; i < n; i++)
-		ran[v[i].block] += weight * v[i].n;
-}
-
-/* Passages of one path, from the first of them. */
-static size_t n_passages(const struct contexts *c, size_t first)
-{
-	size_t end = first;
-
-	while (end < c->walk.visits.n && c->passages[end].path == c->passages[first].path)
-		end++;
-	return end - first;
+	for (size_t i = c->passage0[path]; i < c->passage0[path + 1]; i++)
+		ran[c->passages[i].block] += weight * c->passages[i].n;
 }
 
 /* Weighs as what it ran is to what all of them ran. */
-static double weigh_path(const struct passage *v, size_t n, const double *stands_for)
+static double weigh_path(const struct contexts *c, uint64_t path, const double *stands_for)
 {
 	double ran = 0, sum = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (v[i].n_insn && stands_for[v[i].block] > 0) {
-			ran += v[i].n_insn;
-			sum += v[i].n * stands_for[v[i].block];
-		}
+	for (size_t i = c->passage0[path]; i < c->passage0[path + 1]; i++) {
+		const struct passage *v = &c->passages[i];
+
+		if (!v->n_insn || !(stands_for[v->block] > 0))
+			continue;
+		ran += v->n_insn;
+		sum += v->n * stands_for[v->block];
+	}
 	return ran > 0 ? sum / ran : 1;
 }
 
 static void begin_weighing(const struct contexts *c, int part, struct weighing *w)
 {
 	draw_fixed(c, part, w->fixed);
-	for (uint64_t i = 0; i < c->walk.n_paths; i++)
-		w->weight[i] = (int)(i % CONTEXT_PARTS) != part;
 	memset(w->ran, 0, c->n_cells * sizeof(*w->ran));
-	for (size_t i = 0, n; i < c->walk.visits.n; i += n) {
-		n = n_passages(c, i);
-		add_ran(&c->passages[i], n, w->weight[c->passages[i].path], w->ran);
+	for (uint64_t i = 0; i < c->walk.n_paths; i++) {
+		w->weight[i] = (int)(i % CONTEXT_PARTS) != part;
+		add_ran(c, i, w->weight[i], w->ran);
 	}
 }
 
@@ -278,12 +270,9 @@ static void weigh_paths(const struct contexts *c, int part, struct weighing *w)
 		for (size_t b = 0; b < c->n_cells; b++)
 			w->stands_for[b] = w->fixed[b] > 0 && w->ran[b] > 0 ? w->fixed[b] / w->ran[b] : 0;
 		memset(w->ran, 0, c->n_cells * sizeof(*w->ran));
-		for (size_t i = 0, n; i < c->walk.visits.n; i += n) {
-			double *weight = &w->weight[c->passages[i].path];
-
-			n = n_passages(c, i);
-			*weight *= weigh_path(&c->passages[i], n, w->stands_for);
-			add_ran(&c->passages[i], n, *weight, w->ran);
+		for (uint64_t i = 0; i < c->walk.n_paths; i++) {
+			w->weight[i] *= weigh_path(c, i, w->stands_for);
+			add_ran(c, i, w->weight[i], w->ran);
 		}
 	}
 }
@@ -293,12 +282,14 @@ static void divide_weighed(const struct contexts *c, int part, struct weighing *
 {
 	weigh_paths(c, part, w);
 	memset(out, 0, c->walk.nodes.n * sizeof(*out));
-	for (size_t i = 0; i < c->walk.visits.n; i++) {
-		const struct passage *v = &c->passages[i];
+	for (uint64_t path = 0; path < c->walk.n_paths; path++)
+		for (size_t i = c->passage0[path]; i < c->passage0[path + 1]; i++) {
+			const struct passage *v = &c->passages[i];
 
-		if (w->ran[v->block] > 0)
-			out[v->node] += c->fixed[v->block] * w->weight[v->path] * v->n / w->ran[v->block];
-	}
+			if (w->ran[v->block] > 0)
+				out[v->node] +=
+				        c->fixed[v->block] * w->weight[path] * v->n / w->ran[v->block];
+		}
 }
 
 /* Divide each block's instructions as its executions, and of a function what calls that were not seen may have. */
@@ -346,6 +337,7 @@ static void contexts_free(struct contexts *c)
 	free(c->unseen);
 	free(c->sum);
 	free(c->passages);
+	free(c->passage0);
 	own_noise_free(&c->noise);
 }
 
@@ -366,6 +358,7 @@ static void make_room(struct contexts *c)
 	c->unseen = mem_calloc(n_funcs + 1, sizeof(*c->unseen));
 	c->sum = mem_calloc(n_funcs + 1, sizeof(*c->sum));
 	c->passages = mem_calloc(c->walk.visits.n + 1, sizeof(*c->passages));
+	c->passage0 = mem_calloc(c->walk.n_paths + 2, sizeof(*c->passage0));
 	own_noise_new(c->a->p, &c->noise);
 }
 
@@ -434,7 +427,8 @@ static void list_passages(struct contexts *c)
 		const struct context_cell *cell = &w->cells.v[v->cell];
 		uint32_t n_insn = cell->block < g->n_blocks ? g->blocks[cell->block].n_insn : 0;
 
-		c->passages[i] = (struct passage){ v->path, cell->node, cell->block, v->n, v->n * n_insn };
+		c->passages[i] = (struct passage){ cell->node, cell->block, v->n, v->n * n_insn };
+		c->passage0[v->path + 1] = i + 1;
 	}
 }
 
