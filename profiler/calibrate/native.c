@@ -10,6 +10,7 @@
 
 #include "profiler/base/err.h"
 #include "profiler/calibrate/ticks.h"
+#include "profiler/pmu/cpus.h"
 
 static bool read_word(const char *folder, const char *name, char *out, size_t size)
 {
@@ -56,13 +57,10 @@ static void find_sizes(struct cliff_sizes *s)
 static void pin(struct cliff_native *n)
 {
 	int cpu = sched_getcpu();
-	cpu_set_t one;
 
 	if (cpu < 0 || sched_getaffinity(0, sizeof(n->cpus_before), &n->cpus_before) < 0)
 		return;
-	CPU_ZERO(&one);
-	CPU_SET((unsigned)cpu, &one);
-	n->is_pinned = sched_setaffinity(0, sizeof(one), &one) == 0;
+	n->is_pinned = cpus_pin(0, cpu);
 }
 
 int cliff_native_open(struct cliff_native **out)

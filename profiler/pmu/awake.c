@@ -13,20 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "profiler/base/relax.h"
+#include "profiler/pmu/cpus.h"
+
 struct awake {
 	_Atomic uint32_t *wanted; /* shared with the process, which waits while it is 0 */
 	pid_t pid;
-	uint32_t cpu;
+	int64_t cpu; /* -1: on none yet */
 };
-
-static void relax(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
 
 __attribute__((noreturn)) static void serve(_Atomic uint32_t *wanted, pid_t parent)
 {
@@ -52,7 +46,7 @@ struct awake *awake_start(void)
 
 	if (!a)
 		return NULL;
-	a->cpu = UINT32_MAX;
+	a->cpu = -1;
 	a->wanted = mmap(NULL, sizeof(*a->wanted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (a->wanted == MAP_FAILED) {
 		free(a);
@@ -71,13 +65,7 @@ struct awake *awake_start(void)
 
 void awake_begin(struct awake *a, uint32_t cpu)
 {
-	cpu_set_t set;
-
-	if (!a || cpu >= CPU_SETSIZE)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (cpu != a->cpu && sched_setaffinity(a->pid, sizeof(set), &set) < 0)
+	if (!a || (cpu != a->cpu && !cpus_pin(a->pid, (int)cpu)))
 		return;
 	a->cpu = cpu;
 	atomic_store(a->wanted, 1);

@@ -16,6 +16,7 @@
 #include "profiler/base/clock.h"
 #include "profiler/pmu/awake.h"
 #include "profiler/pmu/corefreq.h"
+#include "profiler/pmu/cpus.h"
 #include "profiler/pmu/past_call.h"
 #include "profiler/pmu/replayer.h"
 #include "profiler/pmu/stopped.h"
@@ -249,14 +250,10 @@ static bool is_running(struct burst_tools *tools, struct burst *b, bool *alone)
 
 static void go_to_cpu(struct burst_tools *tools, uint32_t cpu)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
 	if (!tools->pinned)
 		sched_getaffinity(0, sizeof(tools->anywhere), &tools->anywhere);
 	tools->pinned = true;
-	sched_setaffinity(0, sizeof(set), &set);
+	cpus_pin(0, (int)cpu);
 }
 
 static void go_anywhere(struct burst_tools *tools)

@@ -58,3 +58,14 @@ void cpus_online(cpu_set_t *out)
 	for (long i = 0; i < n && i < CPU_SETSIZE; i++)
 		CPU_SET((size_t)i, out);
 }
+
+bool cpus_pin(pid_t tid, int cpu)
+{
+	cpu_set_t one;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return false;
+	CPU_ZERO(&one);
+	CPU_SET((size_t)cpu, &one);
+	return sched_setaffinity(tid, sizeof(one), &one) == 0;
+}

@@ -55,6 +55,7 @@ const char *replayer_end_words(uint32_t end)
 #include "profiler/base/clock.h"
 #include "profiler/base/order.h"
 #include "profiler/base/path.h"
+#include "profiler/pmu/cpus.h"
 #include "profiler/pmu/keep_all.h"
 #include "profiler/pmu/mapped.h"
 
@@ -904,16 +905,12 @@ const struct rp_reply *replayer_run_to_marks(struct replayer *r, const struct rp
 
 void replayer_follow(struct replayer *r, int cpu)
 {
-	cpu_set_t set;
-
 	/* While no thread waits for it. */
 	if (!r->pid && r->n_deaths < MOST_DEATHS && launch(r) == 0)
 		try_out(r);
 	if (cpu == r->cpu || cpu < 0 || !r->pid)
 		return;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(r->pid, sizeof(set), &set) == 0)
+	if (cpus_pin(r->pid, cpu))
 		r->cpu = cpu;
 }
 

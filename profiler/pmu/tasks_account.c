@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "profiler/pmu/cpus.h"
 #include "profiler/pmu/tasks_int.h"
 
 enum { MAX_MEMBERS = 64 };
@@ -108,16 +109,12 @@ static void make_rings_speak(struct tasks *t)
 		return;
 	for (size_t i = 0; i < t->streams.n; i++) {
 		const struct stream *s = &t->streams.v[i];
-		cpu_set_t one;
 		int fd;
 
 		if (s->source.cpu < 0 || s->fd < 0)
 			continue;
-		CPU_ZERO(&one);
-		CPU_SET((size_t)s->source.cpu, &one);
 		fd = pe_open(&e.attr, &(struct pe_place){ 0, s->source.cpu, -1 });
-		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->fd) == 0 &&
-		    sched_setaffinity(0, sizeof(one), &one) == 0)
+		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->fd) == 0 && cpus_pin(0, s->source.cpu))
 			prctl(PR_SET_NAME, name);
 		if (fd >= 0)
 			close(fd);

@@ -6,6 +6,7 @@
  * batches, and room for them.  Whatever looks at a core from outside settles first, and then only one thread is at
  * work: system calls do, so forks, execs, maps and ends find everything as if it had been timed at once.
  */
+#include "profiler/base/relax.h"
 #include "profiler/sim/plugin_int.h"
 
 #include <sched.h>
@@ -152,14 +153,6 @@ static void time_batch(struct vcpu *v, struct batch *batch)
 static uint32_t left(struct timer *t)
 {
 	return __atomic_load_n(&t->handed, __ATOMIC_SEQ_CST) - __atomic_load_n(&t->timed, __ATOMIC_SEQ_CST);
-}
-
-/* What else the processor has to run goes first. */
-static inline void relax(void)
-{
-#ifdef __x86_64__
-	__builtin_ia32_pause();
-#endif
 }
 
 /* False: there will be no more. */

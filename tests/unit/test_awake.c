@@ -62,18 +62,26 @@ static uint32_t first_cpu(void)
 	return cpu;
 }
 
-static void it_runs_from_begin_to_end(void **state)
+/* One that has come to its wait. */
+static struct awake *start_asleep(pid_t *pid)
 {
 	struct awake *a = awake_start();
+
+	assert_non_null(a);
+	*pid = awake_pid(a);
+	assert_true(comes_to(*pid, 'S'));
+	return a;
+}
+
+static void it_runs_from_begin_to_end(void **state)
+{
+	pid_t pid;
+	struct awake *a = start_asleep(&pid);
 	uint32_t cpu = first_cpu();
 	cpu_set_t set;
 	uint64_t used;
-	pid_t pid;
 
 	(void)state;
-	assert_non_null(a);
-	pid = awake_pid(a);
-	assert_true(comes_to(pid, 'S'));
 	assert_int_equal(sched_getscheduler(pid), SCHED_IDLE);
 	for (int turn = 0; turn < 3; turn++) {
 		used = clock_cpu_ns(pid);
@@ -96,14 +104,11 @@ static void it_runs_from_begin_to_end(void **state)
 
 static void no_such_cpu_is_left_asleep(void **state)
 {
-	struct awake *a = awake_start();
-	uint64_t used;
 	pid_t pid;
+	struct awake *a = start_asleep(&pid);
+	uint64_t used;
 
 	(void)state;
-	assert_non_null(a);
-	pid = awake_pid(a);
-	assert_true(comes_to(pid, 'S'));
 	used = clock_cpu_ns(pid);
 	awake_begin(a, CPU_SETSIZE - 1);
 	awake_begin(a, UINT32_MAX);
