@@ -426,6 +426,6 @@ void path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, dou
 		squares += off * off;
 	}
 	/* Together pieces last as long as the windows that they end in: what these miss by is an error of their weights. */
-	*sd = cyc > 0 ? hypot(model->path_scatter * sqrt(squares) / cyc, *pace * (pieces_cyc / cyc - 1)) : 0;
+	*sd = cyc > 0 ? hypot(sqrt(squares) / cyc, *pace * (pieces_cyc / cyc - 1)) : 0;
 	free(weight);
 }

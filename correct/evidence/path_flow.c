@@ -400,9 +400,7 @@ void path_pace_by_branches(const struct path *s, const struct scope_stacks *r, s
 	}
 	*pace = branches > 0 && of.stacks.n >= model->few ? insn / branches : 0;
 	/* The squares of what stacks are off by at that pace. */
-	*sd = branches > 0 ? model->path_scatter *
-	                             sqrt(fmax(insn2 + *pace * (*pace * branches2 - 2 * both), 0)) / branches
-	                   : 0;
+	*sd = branches > 0 ? sqrt(fmax(insn2 + *pace * (*pace * branches2 - 2 * both), 0)) / branches : 0;
 	vec_fini(&of.stacks);
 	free(weight);
 }

@@ -225,7 +225,7 @@ static int add_errors(const struct flows *f, const struct path_means *means, siz
 {
 	size_t d = f->space->n_free;
 	double keep = 1 - fmin(1 - model->scatter_kept, (double)d / (double)n_stacks),
-	       unit = means->stack * means->stack, more = model->path_scatter * model->path_scatter;
+	       unit = means->stack * means->stack;
 	int err;
 
 	find_variances(f, cov, var);
@@ -236,7 +236,7 @@ static int add_errors(const struct flows *f, const struct path_means *means, siz
 		return err;
 	for (size_t a = 0; a < d; a++)
 		for (size_t b = 0; b <= a; b++)
-			cov[a * d + b] = more * (keep * cov[a * d + b] + (1 - keep) * errors[a * d + b]);
+			cov[a * d + b] = keep * cov[a * d + b] + (1 - keep) * errors[a * d + b];
 	for (size_t e = 0; e < f->space->n_edges; e++) {
 		double bias = model->biased * means->mean->edge[e];
 

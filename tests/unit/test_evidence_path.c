@@ -12,6 +12,7 @@
 #include "correct/evidence/evidence.h"
 #include "correct/evidence/path_impl.h"
 #include "correct/infer/space.h"
+#include "correct/model/model.h"
 #include "tests/unit/fixture_problem.h"
 
 /*
@@ -763,7 +764,7 @@ static void a_stack_has_the_pace_of_where_it_was_taken(void **state)
 	paces_fini(&p);
 }
 
-/* A-B by 50 such records, then with a burst by B, then with 50 more and 50 past it. */
+/* A-B by 50 such records, then with a burst by B, then with 20 more and 20 past it. */
 static void join_records(const struct pd_branch *record, size_t n, double a_to_b[3])
 {
 	const struct pd_branch by_b[] = { back, back, back, back, back },
@@ -779,7 +780,7 @@ static void join_records(const struct pd_branch *record, size_t n, double a_to_b
 	for (int i = 0; i < 3; i++) {
 		solve(b, f);
 		a_to_b[i] = f[A_TO_B];
-		for (int k = 0; k < (i ? 50 : 1); k++) {
+		for (int k = 0; k < (i ? 20 : 1); k++) {
 			show(b, BURST, by_b, 5);
 			if (i)
 				show(b, BURST, by_c, 5);
@@ -791,8 +792,8 @@ static void join_records(const struct pd_branch *record, size_t n, double a_to_b
 /*
  * Branch records say that every other lap is by B; bursts that two in three are, some of four laps by B (76)
  * and as many of two past it (28), 33000 * 4 / 104: what comes out lies between them, but one burst alone is not
- * heard.  Records whose newer half says otherwise may be off by as much (eq. 13), and are heard less: 51 bursts by B and 50 past it,
- * 204 laps by B in 5276 instructions, say nearly all.
+ * heard.  Records whose newer half says otherwise may be off by as much (eq. 13), and are heard less: 21 bursts by B and 20 past it,
+ * 84 laps by B in 2156 instructions, say nearly all.
  */
 static void bursts_and_branch_records_are_joined(void **state)
 {
@@ -808,7 +809,7 @@ static void bursts_and_branch_records_are_joined(void **state)
 	join_records(leaning, 4, g);
 	assert_float_equal(g[0], 1000, 1);
 	assert_float_equal(g[1], g[0], 1e-6);
-	assert_true(g[2] > f[2] + 20 && g[2] < 33000 * 204 / 5276.);
+	assert_true(g[2] > f[2] + 20 && g[2] < 33000 * 84 / 2156.);
 }
 
 /*
@@ -949,9 +950,9 @@ static void what_lies_after_a_break_of_a_burst_is_not_used(void **state)
  *   of a stack:  4/43 of B 0 - 14 x 5.2781/140, C-A 1 - 14 x 7.1385/140 of b; 1 - 29 .., 2 - 29 .. of a; 2/23 of 1 - 23 .. of p
  *   scatter:  half the squares of 10 (b - p), 10 (a - b), 10 (p - a): 0.02861, 0.03123, products -0.01463
  *   a stack:  mean weight (20 x 4/43 + 50 x 2/23) / 70, squared 0.00787, added to each
- *   eq. 13:   has 0.02877 for B, of which d / n = 2 / 70 is taken, of the scatter 68 / 70; times 1.5^2: 0.06438
+ *   eq. 13:   has 0.02877 for B, of which d / n = 2 / 70 is taken, of the scatter 68 / 70: 0.02861
  *   left:     0.00787 + (0.01 x 5.2781)^2 = 0.01066 of B and A-C, 0.01297 of C-A; eq. 13 has 0.00735 for B
- * Together 0.0717 = 0.2678^2 of 5.2781 executions: 63.1 where 33000 instructions are those of 140.
+ * Together 0.0360 = 0.1897^2 of 5.2781 executions: 44.7 where 33000 instructions are those of 140.
  */
 static void what_weighing_leaves_widens_the_interval(void **state)
 {
@@ -966,7 +967,7 @@ static void what_weighing_leaves_widens_the_interval(void **state)
 		first++;
 	assert_int_equal(b->space->free_edge[0], B_TO_C);
 	/* Row 0 speaks of the first free flow alone. */
-	assert_float_equal(eqs.v[first].sd / eqs.v[first].w[B_TO_C], 63.1, 0.1);
+	assert_float_equal(eqs.v[first].sd / eqs.v[first].w[B_TO_C], 44.7, 0.1);
 	equations_fini(&eqs);
 }
 
@@ -977,12 +978,12 @@ static void what_weighing_leaves_widens_the_interval(void **state)
  *   scatter:  20 times half the square of what the two differ by: 7.9855 -10.8375; . 14.7080, of C-A 1.0186
  *   a stack:  mean weight 25 / 30, squared 0.6944, added to each: 8.6800, 15.4025, 1.7130
  *   eq. 13:   inverse((1/8.6800 + 1/1.7130, 1/1.7130; ., 1/15.4025 + 1/1.7130)) = 5.7592 -5.1828; . 6.2056, of which
- *             d / n = 2 / 30 is taken, of the scatter 28 / 30; times 1.5^2: 17.6335 -23.5361; . 31.8177
+ *             d / n = 2 / 30 is taken, of the scatter 28 / 30: 7.8371 -10.4605; . 14.1412
  *   left:     of 0.01 of each flow, beside a stack: 0.7044, 0.7344, 0.7844
  *   eq. 13:   inverse((1/0.7044 + 1/0.7844, 1/0.7844; ., 1/0.7344 + 1/0.7844)) = 0.4812 -0.2327; . 0.4918
- * Together 18.1147 -23.7688; . 32.3095, of C-A 2.8865, of B and C-A -5.6541.
+ * Together 8.3183 -10.6932; . 14.6330, of C-A 1.5649, of B and C-A -2.3749.
  * Where half the window has 2 less of A-C and of C-A, these have 4 more left: inverse((1/0.7044 + 1/4.7344, -1/4.7344; ., 1/4.7844 +
- * 1/4.7344)) = 0.6559 0.3297; . 2.5453 of B and C-A, in place of 0.4812 0.2485; . 0.5076.  With 2^2 of C-A: 18.2893 -5.5730; . 8.9242.
+ * 1/4.7344)) = 0.6559 0.3297; . 2.5453 of B and C-A, in place of 0.4812 0.2485; . 0.5076.  With 2^2 of C-A: 8.4930 -2.2937; . 7.6026.
  */
 static void noise_does_not_depend_on_which_flows_are_free(void **state)
 {
@@ -1011,22 +1012,22 @@ static void noise_does_not_depend_on_which_flows_are_free(void **state)
 	assert_int_equal(b->space->free_edge[0], B_TO_C);
 	assert_int_equal(b->space->free_edge[1], C_TO_A);
 	assert_int_equal(path_noise(s, r, weight, b->space, &means, cov), 0);
-	assert_float_equal(cov[0], 18.1147, 1e-3);
-	assert_float_equal(cov[1], -5.6541, 1e-3);
-	assert_float_equal(cov[3], 2.8865, 1e-3);
+	assert_float_equal(cov[0], 8.3183, 1e-3);
+	assert_float_equal(cov[1], -2.3749, 1e-3);
+	assert_float_equal(cov[3], 1.5649, 1e-3);
 	assert_int_equal(path_noise(s, r, weight, &other, &means, cov), 0);
-	assert_float_equal(cov[0], 18.1147, 1e-3);
-	assert_float_equal(cov[1], -23.7688, 1e-3);
-	assert_float_equal(cov[2], -23.7688, 1e-3);
-	assert_float_equal(cov[3], 32.3095, 1e-3);
+	assert_float_equal(cov[0], 8.3183, 1e-3);
+	assert_float_equal(cov[1], -10.6932, 1e-3);
+	assert_float_equal(cov[2], -10.6932, 1e-3);
+	assert_float_equal(cov[3], 14.6330, 1e-3);
 	memcpy(half_edge, mean_edge, sizeof(half_edge));
 	half_edge[A_TO_C] -= 2;
 	half_edge[C_TO_A] -= 2;
 	means.half = &half;
 	assert_int_equal(path_noise(s, r, weight, b->space, &means, cov), 0);
-	assert_float_equal(cov[0], 18.2893, 1e-3);
-	assert_float_equal(cov[1], -5.5730, 1e-3);
-	assert_float_equal(cov[3], 8.9242, 1e-3);
+	assert_float_equal(cov[0], 8.4930, 1e-3);
+	assert_float_equal(cov[1], -2.2937, 1e-3);
+	assert_float_equal(cov[3], 7.6026, 1e-3);
 }
 
 /* Past the branch that is not in the graph nothing is used: past, back | astray, back. */
@@ -1054,12 +1055,14 @@ static void stages_longer_than_samples_are_apart_are_no_scatter(void **state)
 	assert_int_equal(r->stacks.n, 240);
 	for (size_t i = 0; i < 120; i++)
 		path_add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
+	assert_int_equal(model_set("biased=0"), 0); /* what is left is scatter */
 	for (size_t half = 0; half < 2; half++) {
 		of = *r;
 		of.stacks.v = r->stacks.v + 120 * half;
 		of.stacks.n = 120;
 		assert_int_equal(path_noise(s, &of, weight, b->space, &means, cov[half]), 0);
 	}
+	model_reset();
 	/* 2 changes against 60. */
 	assert_true(cov[0][0] < 0.05 * cov[1][0]);
 }
