@@ -22,17 +22,17 @@ static void lend_pace(struct work *w, double sd)
 	}
 }
 
-/* The time of a scope is its part of all samples of cycles, drawn by chance. */
+/*
+ * Samples of cycles come evenly: of the time of a scope they miss half the square of what each differs by from the one before, as
+ * with stacks (eq. 9).  Where they are in it by chance that is the binomial's, and next to nothing where it runs for long.
+ */
 static void add_time_noise(struct work *w)
 {
-	double all = w->sums.events[w->rec->cyc_event].period_sum;
-
 	for (size_t s = 0; s < w->scopes.n; s++) {
 		struct problem *p = w->scope_problems[s];
-		double pace = p->pace > 0 ? p->pace : w->pace,
-		       rest = fmax(1 - p->total_cyc / fmax(all, 1), 0);
+		double pace = p->pace > 0 ? p->pace : w->pace;
 
-		p->total_sd = hypot(p->total_sd, pace * sqrt(p->total_cyc * p->cyc_per_sample * rest));
+		p->total_sd = hypot(p->total_sd, pace * p->cyc_per_sample * sqrt((p->n_crossings + 1) / 2));
 	}
 }
 

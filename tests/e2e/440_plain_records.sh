@@ -77,6 +77,11 @@ gcc -O2 -g apart.c -o apart
 check 'loops apart in time are recorded' status 0 "$SKIDPROF" record --pmu sim -q --plain -b -c 2003 --bursts 0 --core skylake -o apart.data --truth apart.truth ./apart
 check 'and compared' status 0 "$SKIDPROF" compare -i apart.data --truth apart.truth --format json
 check 'to a point' json 'd["eps_fixed"] < 0.01 and d["eps_raw"] > 0.1'
+# Each runs three times, for long: how much of the time it has evenly spaced samples tell, of a thousand or of a hundred.
+check 'few samples are recorded' status 0 "$SKIDPROF" record --pmu sim -q --plain -b -c 50021 --bursts 0 --core skylake -o apart.few --truth apart.truth ./apart
+check 'and compared' status 0 "$SKIDPROF" compare -i apart.few --truth apart.truth --format json
+check 'the intervals hold, and are of three percent' \
+	json 'all(f["inside"] and f["hi"] - f["lo"] < 0.06 * f["truth"] for f in d["functions"] if f["truth_share"] > 0.05)'
 # Regions that are not solved in time are averaged along their records, as where instructions are counted.
 check 'without time to solve them they are compared' status 0 "$SKIDPROF" compare -i apart.data --truth apart.truth --format json --budget 1e-9
 check 'and averaged: the intervals hold, where raw counts are five times as far off' \
