@@ -142,22 +142,30 @@ static bool find_jumps(struct jumps *j, uint32_t func, uint32_t n)
 	return found;
 }
 
-/*
- * Back at block `to` from the function of block `from`, whose call was not seen: what was called jumped to that by found[n_found],
- * where there is one way only.
- */
-static bool find_called(const struct flow_graph *g, uint32_t from, uint32_t to, struct jumps *j)
+/* The block whose call returns to block `to`, -1 = none. */
+static long find_call(const struct flow_graph *g, uint32_t to)
 {
-	const struct flow_block *b = &g->blocks[to], *call = NULL;
+	const struct flow_block *b = &g->blocks[to];
 
-	*j = (struct jumps){ .g = g, .to = g->blocks[from].func };
-	for (uint32_t i = b->in0; i < b->in0 + b->n_in && !call; i++) {
+	for (uint32_t i = b->in0; i < b->in0 + b->n_in; i++) {
 		const struct flow_edge *e = &g->edges[g->in[i]];
 
 		if (e->kind == FLOW_RET || e->kind == FLOW_SKIP)
-			call = &g->blocks[e->call];
+			return e->call;
 	}
-	for (uint32_t e = call ? call->out0 : 0; call && e < call->out0 + call->n_out; e++)
+	return -1;
+}
+
+/*
+ * In the function of block `from`, which the call that ends block `call` (-1 = not known) led to: what was called jumped to that by
+ * found[n_found], where there is one way only.
+ */
+static bool find_called(const struct flow_graph *g, uint32_t from, long call, struct jumps *j)
+{
+	const struct flow_block *b = call < 0 ? NULL : &g->blocks[call];
+
+	*j = (struct jumps){ .g = g, .to = g->blocks[from].func };
+	for (uint32_t e = b ? b->out0 : 0; b && e < b->out0 + b->n_out; e++)
 		if (g->edges[e].kind == FLOW_CALL)
 			find_jumps(j, g->blocks[g->edges[e].to].func, 0);
 	pairs_fini(&j->dead);
@@ -207,7 +215,7 @@ static void return_to(struct context_walk *w, uint32_t func, uint32_t from, uint
 	/* What is known of what returns ends below another caller, or none: the code may tell the way there. */
 	if (last < w->n_given || w->calls.v[last].parent != none)
 		return;
-	if (find_called(w->a->w->graph, from, to, &j))
+	if (find_called(w->a->w->graph, from, find_call(w->a->w->graph, to), &j))
 		set_caller(w, found, last, &j);
 	vec_fini(&j.others);
 }
@@ -306,10 +314,10 @@ static long func_at(struct context_walk *w, struct place at)
 }
 
 /* Who may be between: more is known of nobody. */
-static void note_hidden(struct context_walk *w, const struct jumps *j, uint32_t back)
+static void note_hidden(struct context_walk *w, const struct jumps *j, uint32_t call)
 {
 	const struct flow_graph *g = j->g;
-	long caller = func_of(w, back), callee = func_of(w, g->funcs[j->to].entry);
+	long caller = func_of(w, call), callee = func_of(w, g->funcs[j->to].entry);
 
 	for (size_t i = 0; i < j->others.n; i++)
 		vec_add(&w->hidden,
@@ -319,19 +327,20 @@ static void note_hidden(struct context_walk *w, const struct jumps *j, uint32_t 
 
 /*
  * On a stack what ended in a jump has left its place to the function that it jumped to: it is put between that and what called it, if
- * the code tells who it was.  last: block that returns to `back` in the end; both -1 = of none.
+ * the code tells who it was.  last: a block below the call that ends block `call`; both -1 = of none.  That call may be of what
+ * never returns, as what throws: where it would is in no flow of it.
  */
-static void push_jumped(struct context_walk *w, long last, long back, uint32_t *call)
+static void push_jumped(struct context_walk *w, long last, long call, uint32_t *at)
 {
 	size_t k;
 
-	if (last < 0 || back < 0)
+	if (last < 0 || call < 0)
 		return;
-	k = pairs_must(&w->jumped_index, (uint64_t)back, w->a->w->graph->blocks[last].func);
+	k = pairs_must(&w->jumped_index, (uint64_t)call, w->a->w->graph->blocks[last].func);
 	if (k == w->jumped.n) {
 		struct jumps j;
 
-		find_called(w->a->w->graph, (uint32_t)last, (uint32_t)back, &j);
+		find_called(w->a->w->graph, (uint32_t)last, call, &j);
 		vec_add(&w->jumped, w->jumped_funcs.n);
 		for (uint32_t i = 0; i < j.n_same; i++) {
 			long func = func_of(w, j.g->funcs[j.found[i]].entry);
@@ -339,11 +348,11 @@ static void push_jumped(struct context_walk *w, long last, long back, uint32_t *
 			vec_add(&w->jumped_funcs, (uint32_t)func);
 		}
 		vec_add(&w->jumped_funcs, none);
-		note_hidden(w, &j, (uint32_t)back);
+		note_hidden(w, &j, (uint32_t)call);
 		vec_fini(&j.others);
 	}
 	for (k = w->jumped.v[k]; w->jumped_funcs.v[k] != none; k++)
-		push_call(w, w->jumped_funcs.v[k], *call, false, call);
+		push_call(w, w->jumped_funcs.v[k], *at, false, at);
 }
 
 /* The calls that were not back where a burst begins, and the function that it begins in. */
@@ -351,7 +360,7 @@ static void push_callers(struct context_walk *w, const struct pd_record *r, uint
 {
 	struct recording *rec = w->a->w->rec;
 	const uint32_t n_blocks = (uint32_t)w->a->w->graph->n_blocks;
-	long back = -1;
+	long call = -1;
 	bool whole;
 
 	callers_of(&w->callers, rec, r, &whole);
@@ -362,12 +371,11 @@ static void push_callers(struct context_walk *w, const struct pd_record *r, uint
 
 		if (func < 0)
 			continue;
-		push_jumped(w, block_at(w, place), back, at);
+		push_jumped(w, block_at(w, place), call, at);
 		push_call(w, (uint32_t)func, *at, false, at);
 		if (!i && block_at(w, place) < 0)
 			vec_add(&w->steps, (struct context_step){ *at, n_blocks + (uint32_t)func });
-		if (i)
-			back = block_at(w, recording_place(rec, r->pid, w->callers.ips.v[i - 1]));
+		call = block_at(w, place);
 	}
 	w->n_given = (uint32_t)w->calls.n;
 	w->n_stacks += whole;

@@ -58,7 +58,7 @@ struct context_walk {
 	bool has_callers; /* of bursts */
 	struct pairs place_index;
 	VEC(uint32_t) places;      /* by it: functions */
-	struct pairs jumped_index; /* (block, function of the graph) */
+	struct pairs jumped_index; /* (block of the call, function of the graph) */
 	VEC(size_t) jumped;        /* by it: first of jumped_funcs, up to UINT32_MAX */
 	VEC(uint32_t) jumped_funcs;
 	VEC(struct profile_hidden) hidden;

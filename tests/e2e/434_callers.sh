@@ -386,4 +386,29 @@ check "a stub's callers are those that jump to it, too" json 'sorted((r["functio
 "$SKIDPROF" record --pmu sim -q -o bare.sim --truth bare.truth ./bare >/dev/null || exit 1
 "$SKIDPROF" report -i bare.sim --truth bare.truth --children --format json >out 2>err
 check 'a program without symbols is not below the loader' json 'all(r["hi"] < 0.5 * max(c["fixed"] or 0 for c in d["children"]) for r in d["children"] if r["function"] == "_start" and r["module"].startswith("ld"))'
+# What throws never comes back to where it was called: the linker's stub that led there is above it all the same.
+cat >throw.cc <<'END'
+static volatile unsigned sink;
+
+__attribute__((noinline)) static void refuse(unsigned x)
+{
+	for (unsigned i = 0; i < 200; i++)
+		sink += x * i;
+	throw x;
+}
+
+int main()
+{
+	for (unsigned i = 0; i < 2000; i++)
+		try {
+			refuse(i);
+		} catch (unsigned x) {
+			sink += x;
+		}
+}
+END
+g++ -O2 -g throw.cc -o throw || exit 1
+"$SKIDPROF" record --pmu sim -q -o throw.sim ./throw >/dev/null || exit 1
+"$SKIDPROF" report -i throw.sim --children --format json >out 2>err
+check "a stub of what throws has all that throwing is" json '[0.99 < s["fixed"] / t["fixed"] < 1.01 for s in d["children"] for t in d["children"] if s["function"] == t["function"] + "@plt" == "__cxa_throw@plt"] == [True]'
 finish
