@@ -150,8 +150,8 @@ static void resume(struct vcpu *v)
 void plugin_on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 {
 	struct vcpu *v = vcpu_new();
+	bool anew;
 
-	(void)id;
 	/* Nothing may be printed, and without its record a thread can't run on: there is no memory left anyway. */
 	if (!v || index >= MAX_VCPUS)
 		abort();
@@ -160,14 +160,20 @@ void plugin_on_vcpu_init(qemu_plugin_id_t id, unsigned index)
 	v->start_ns = plugin.n_vcpus ? creators_ns(v->parent_tid) : plugin.start_ns;
 	if (!plugin.n_vcpus && v->core && plugin.resumes)
 		resume(v);
-	/* Inline counters are not atomic; the emulator translates anew for the second thread. */
-	if (plugin.n_vcpus)
-		plugin.followed = true;
+	/* Inline counters are not atomic: two threads that add to one lose what the other adds. */
+	anew = plugin.n_vcpus && !plugin.followed;
+	plugin.followed |= anew;
 	vcpu_free(plugin.vcpu[index]);
 	plugin.vcpu[index] = v;
 	if (index >= plugin.n_vcpus)
 		plugin.n_vcpus = index + 1;
 	pthread_mutex_unlock(&plugin.lock);
+	/*
+	 * The emulator does so itself for the first second thread, but not where memory that is shared made it translate for
+	 * several before.  This thread is stopped until it is done, so that one at most adds to counters inline.
+	 */
+	if (anew)
+		qemu_plugin_reset(id, plugin_register_callbacks);
 }
 
 void plugin_end_thread(struct vcpu *v)

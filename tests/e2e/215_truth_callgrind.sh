@@ -201,6 +201,7 @@ cat >threads.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 static sem_t done;
 static __attribute__((noipa)) unsigned long work(unsigned long n)
 {
@@ -227,7 +228,13 @@ int main(int argc, char **argv)
 			for (int i = 4 * round; i < 4 * round + 4; i++) pthread_create(&t[i], NULL, run, &v[i]);
 			for (int i = 4 * round; i < 4 * round + 4; i++) pthread_join(t[i], NULL);
 		}
-	else {
+	else if (!strcmp(argv[1], "shared")) { /* memory that is shared, as a map of character sets is, before there is a thread */
+		mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		work(5000);
+		for (int i = 0; i < 4; i++) v[i] *= 200;
+		for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, run, &v[i]);
+		for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+	} else {
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 		for (int i = 0; i < 12; i++) pthread_create(&t[i], &attr, run_detached, &v[i]);
 		for (int i = 0; i < 12; i++) sem_wait(&done);
@@ -239,7 +246,7 @@ int main(int argc, char **argv)
 }
 C
 gcc -O2 -g threads.c -o threads -pthread || exit 1
-for how in after pool detached; do hold "threads: $how" threads ./threads $how; done
+for how in after pool detached shared; do hold "threads: $how" threads ./threads $how; done
 
 # ---- processes ----
 cat >procs.c <<'C'
