@@ -33,6 +33,11 @@ struct rest {
 	double *raw, *unsure, *untold;
 };
 
+struct worst_scope {
+	enum problem_verdict verdict;
+	double insn;
+};
+
 static bool is_unsure(const struct solution *s)
 {
 	return s->verdict == VERDICT_UNRELIABLE || !s->n_draws;
@@ -91,11 +96,13 @@ static void add_raw(const struct problem *region, size_t b, double insn, struct 
 		to->draws[i * region->n_blocks + b] += (float)n;
 }
 
-/* What is said of a region is the reason of its worst scope; whether it counts, judge_doubt() tells. */
-static void join(struct solution *to, const struct solution *from, enum problem_verdict *worst)
+/* What is said of a region is the reason of its worst scope, the largest of these; whether it counts, judge_doubt() tells. */
+static void join(struct solution *to, const struct problem *scope, const struct solution *from,
+                 struct worst_scope *worst)
 {
-	if (from->verdict > *worst) {
-		*worst = from->verdict;
+	if (from->verdict > worst->verdict ||
+	    (from->verdict == worst->verdict && scope->total_insn > worst->insn)) {
+		*worst = (struct worst_scope){ from->verdict, scope->total_insn };
 		memcpy(to->why, from->why, sizeof(to->why));
 	}
 	to->n_free += from->n_free;
@@ -155,7 +162,7 @@ static void combine_region(struct work *w, size_t r)
 	const struct problem *p = w->problems[r];
 	struct solution *to = &w->solutions[r];
 	struct rest rest = { .raw = mem_calloc(3 * p->n_blocks + 1, sizeof(double)) };
-	enum problem_verdict worst = VERDICT_OK;
+	struct worst_scope worst = { VERDICT_OK, 0 };
 	size_t n_draws = 0;
 
 	rest.unsure = rest.raw + p->n_blocks;
@@ -170,7 +177,7 @@ static void combine_region(struct work *w, size_t r)
 	for (size_t s = 0; s < w->scopes.n; s++) {
 		if (w->scopes.v[s].parent != r)
 			continue;
-		join(to, &w->scope_solutions[s], &worst);
+		join(to, w->scope_problems[s], &w->scope_solutions[s], &worst);
 		to->contradicted |=
 		        w->scope_solutions[s].contradicted &&
 		        w->scope_problems[s]->total_insn > reason_limit_parts_unsolved * p->total_insn;
@@ -179,7 +186,7 @@ static void combine_region(struct work *w, size_t r)
 		free(w->scope_solutions[s].draws);
 		w->scope_solutions[s].draws = NULL;
 	}
-	judge_doubt(p, &rest, worst, to);
+	judge_doubt(p, &rest, worst.verdict, to);
 	if (to->contradicted && to->verdict == VERDICT_OK)
 		to->verdict = reason_verdict_total_missed;
 	/* Most blocks of a large region never run: their pages stay untouched. */
