@@ -142,6 +142,7 @@ bool flow_seen_to(const struct flow_build *b, uint32_t module, uint64_t vaddr); 
 /* A branch in [vaddr, end_vaddr) was seen. */
 bool flow_seen_within(const struct flow_build *b, uint32_t module, uint64_t vaddr, uint64_t end_vaddr);
 bool flow_guess(struct flow_build *b); /* whether there is more to follow */
+void flow_guess_calls(struct flow_build *b);
 
 /* cut.c, returns.c, assemble.c */
 void flow_cut_blocks(struct flow_build *b);

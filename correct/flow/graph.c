@@ -92,6 +92,9 @@ static void explore(struct flow_build *b)
 	flow_explore(b);
 	seed_main(b);
 	flow_explore(b);
+	/* What code that never was seen calls by name is not for a pointer to call. */
+	if (!more)
+		flow_guess_calls(b);
 }
 
 int flow_build(const struct flow_input *in, struct flow_graph **out)

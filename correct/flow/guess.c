@@ -313,7 +313,7 @@ static void find_unreached(struct flow_build *b, struct unreached *u)
  * Hot functions that nothing calls are called through pointers.  Not those
  * that call through pointers themselves: they would seem recursive.
  */
-static void guess_calls(struct flow_build *b)
+void flow_guess_calls(struct flow_build *b)
 {
 	struct unreached u = { 0 };
 
@@ -339,7 +339,5 @@ bool flow_guess(struct flow_build *b)
 	bool more = follow_ifuncs(b);
 
 	more |= follow_gaps(b);
-	if (!more)
-		guess_calls(b);
 	return more;
 }

@@ -411,4 +411,37 @@ g++ -O2 -g throw.cc -o throw || exit 1
 "$SKIDPROF" record --pmu sim -q -o throw.sim ./throw >/dev/null || exit 1
 "$SKIDPROF" report -i throw.sim --children --format json >out 2>err
 check "a stub of what throws has all that throwing is" json '[0.99 < s["fixed"] / t["fixed"] < 1.01 for s in d["children"] for t in d["children"] if s["function"] == t["function"] + "@plt" == "__cxa_throw@plt"] == [True]'
+# main() calls two loops, and no sample or record is in it.  The first has a pointer that it could call by, and never does: that is not
+# the second, which main() calls by its name.
+cat >hook.c <<'END'
+static void (*volatile hook)(void);
+static volatile unsigned sink;
+
+__attribute__((noinline, noclone)) static void prepare(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		sink += i;
+	if (hook) {
+		hook();
+		sink++;
+	}
+}
+
+__attribute__((noinline, noclone)) static void run(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		sink ^= i * 7;
+}
+
+int main(void)
+{
+	prepare(200000);
+	run(400000);
+	return 0;
+}
+END
+gcc -O2 -g hook.c -o hook || exit 1
+"$SKIDPROF" record --pmu sim -q --no-branches --bursts=0 -o hook.sim ./hook >/dev/null || exit 1
+"$SKIDPROF" report -i hook.sim --callers run --format json >out 2>err
+check 'who calls by name is the caller, and not a pointer that could lead there' json '[c["function"] for c in d["callers"]] == ["main"]'
 finish
