@@ -7,7 +7,7 @@
  * bits, flags in misc that only user-space records have.
  */
 
-/* "PERFILE2" and, from 2009 and 2010, "PERFFILE", as a little-endian machine reads them. */
+/* "PERFILE2" and, before perf 3.4 and with the same that follows, "PERFFILE", as a little-endian machine reads them. */
 #define PD_MAGIC    0x32454c4946524550ull
 #define PD_MAGIC_V1 0x454c494646524550ull
 

@@ -41,15 +41,10 @@ static int take_magic(struct pd_reader *r, const uint8_t *p, size_t n)
 {
 	uint64_t magic = n >= PD_PIPE_HEADER_BYTES ? pd_u64(p, false) : 0;
 
-	if (magic == PD_MAGIC_V1 || magic == __builtin_bswap64(PD_MAGIC_V1))
-		return sp_fail(
-		        SP_EFORMAT,
-		        "%s: is a file of the old PERFFILE format (perf before 2.6.37); record it anew "
-		        "with a newer perf",
-		        r->in.path);
-	if (magic != PD_MAGIC && magic != __builtin_bswap64(PD_MAGIC))
+	r->swap = magic == __builtin_bswap64(PD_MAGIC) || magic == __builtin_bswap64(PD_MAGIC_V1);
+	if (!r->swap && magic != PD_MAGIC && magic != PD_MAGIC_V1)
 		return not_perf(r, p, n);
-	r->swap = r->hdr.swapped = magic != PD_MAGIC;
+	r->hdr.swapped = r->swap;
 	r->big_endian = r->swap != (__BYTE_ORDER == __BIG_ENDIAN);
 	return 0;
 }

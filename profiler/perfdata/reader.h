@@ -42,12 +42,13 @@ struct pd_stats {
 	uint64_t dropped_bytes; /* cut off or damaged, not read ... */
 	uint64_t dropped_off;   /* ... the first of them at this offset in the file */
 	bool unfinished;        /* the recorder did not finish the file (data size 0, no features) */
+	const char *trace;      /* "Intel PT": a processor's own trace that is not read; NULL = none */
 	struct spe_losses spe;
 };
 
 /*
  * Open a file, "-" for standard input.  Refuses, with one clear line
- * (-SP_EFORMAT), what is not a perf.data file, the old PERFFILE format, and
+ * (-SP_EFORMAT), what is not a perf.data file, and
  * `perf stat record` files.
  */
 int pd_open(const char *path, struct pd_reader **out);
