@@ -310,5 +310,8 @@ const char *maps_comm(const struct maps *m, uint32_t pid, uint32_t tid)
 {
 	const struct thread *t = u32_table_find(&m->threads, tid);
 
+	/* The idle threads of all processors are one here, of which no record tells the name. */
+	if (!pid && !tid)
+		return "swapper";
 	return t && t->pid == pid ? t->comm : NULL;
 }

@@ -163,6 +163,7 @@ static void fork_inherits_and_then_both_go_their_own_ways(void **state)
 	assert_string_equal(maps_comm(m, 2, 2), "ls");
 	assert_string_equal(maps_comm(m, 1, 1), "sh");
 	assert_null(maps_comm(m, 1, 7));
+	assert_string_equal(maps_comm(m, 0, 0), "swapper");
 	/* One that perf found running, made by exec since: nothing to inherit. */
 	fork_as(3, 3, 1, 1 << 13);
 	check_nothing_at(3, 0x1000);
