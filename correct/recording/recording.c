@@ -323,10 +323,17 @@ static void take_periods(struct recording *r, struct pd_record *rec)
 	const struct perf_event_attr *attr = &pd_event(r->reader, (size_t)r->as_recorded)->attr;
 	uint64_t n, *told;
 
-	if (r->insn_counted || pd_stats(r->reader)->n_lost || attr->freq || !attr->sample_period ||
-	    !sample_value(&rec->sample, rec->event, &n))
+	if (!attr->sample_period || !sample_value(&rec->sample, rec->event, &n))
+		return;
+	if (!attr->freq && (r->insn_counted || pd_stats(r->reader)->n_lost))
 		return;
 	told = told_before(r, rec);
+	/* The period that a frequency has come to is a guess at what comes, and its sample has what came. */
+	if (attr->freq) {
+		rec->sample.period = n >= *told ? n - *told : n;
+		*told = n;
+		return;
+	}
 	n /= attr->sample_period;
 	/* The file begins, or they began anew. */
 	if (n <= *told || !*told)
@@ -345,8 +352,8 @@ static void show_counted(struct recording *r, const struct pd_record *cycles, st
 	if (!r->insn_counted || cycles->event != r->cyc_event ||
 	    !sample_value(&cycles->sample, r->insn_event, &value))
 		return;
-	last = told_before(r, cycles);
 	rec.event = r->as_recorded = r->insn_event;
+	last = told_before(r, cycles);
 	/* Values that go back have begun anew. */
 	rec.sample.period = value >= *last ? value - *last : value;
 	/* What stands beside it was shown with the cycles. */
