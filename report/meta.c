@@ -68,7 +68,7 @@ static bool is_timed_paths(const struct profile_event *e)
 
 static bool is_sampled(const struct profile_event *e)
 {
-	return !is_timed_paths(e) && (e->freq || e->period || e->n_samples);
+	return !is_timed_paths(e) && !e->aside && (e->freq || e->period || e->n_samples);
 }
 
 static size_t add_event(const struct profile_event *e, const char *before, char *out, size_t n, size_t size)
@@ -106,7 +106,7 @@ static void counted_list(const struct profile_meta *m, char *out, size_t size)
 
 		for (size_t i = 0; i < m->n_events && n + 1 < size; i++) {
 			if (is_sampled(&m->events[i]) || is_timed_paths(&m->events[i]) ||
-			    m->events[i].multiplexed != turns)
+			    m->events[i].aside || m->events[i].multiplexed != turns)
 				continue;
 			n = add_event(&m->events[i], before, out, n, size);
 			before = ", ";
@@ -539,6 +539,12 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 		        "# branch records are %s: they tell where code goes and who calls, but not the way "
 		        "between: record all of them (-b)\n",
 		        m->branches);
+	if (m->trace)
+		fprintf(f,
+		        "# the file holds a trace (%s), which is not read: 'perf inject --itrace=i100us' "
+		        "makes "
+		        "samples of it that are\n",
+		        m->trace);
 	if (m->unfinished)
 		fputs("# the recorder did not finish this file: what had been written is shown\n", f);
 }
@@ -806,6 +812,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "dropped_bytes", json_integer((json_int_t)m->dropped_bytes), &bad);
 	add(o, "spe", spe_json(&m->spe), &bad);
 	add(o, "unfinished", json_boolean(m->unfinished), &bad);
+	add(o, "trace", text_or_null(m->trace), &bad);
 	add(o, "branch_records", json_boolean(m->branch_records), &bad);
 	add(o, "branch_cycles", json_boolean(m->branch_cycles), &bad);
 	add(o, "shadowed", json_boolean(m->shadowed), &bad);

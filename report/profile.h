@@ -195,6 +195,7 @@ struct profile_event {
 	const char *name;
 	uint64_t period; /* 0 = only counted, or in frequency mode */
 	bool freq;
+	bool aside; /* perf's dummy: nobody asked for it, and it samples nothing */
 	uint64_t n_samples;
 	double total; /* of group values, else of periods */
 	bool multiplexed;
@@ -305,6 +306,7 @@ struct profile_meta {
 	uint64_t dropped_bytes; /* of the file, not read ... */
 	uint64_t dropped_off;   /* ... from there on */
 	bool unfinished;
+	const char *trace;     /* of a processor, that is not read: "Intel PT"; NULL = none */
 	struct spe_losses spe; /* of packets of Arm's SPE */
 	bool branch_records,
 	        branch_cycles; /* all branches that were taken, as a path; and the cycles between them */

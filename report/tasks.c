@@ -242,18 +242,17 @@ static double no_share(const struct view *v, size_t i)
 int view_events(const struct profile *p, const struct report_opts *o, struct view *out)
 {
 	struct row *rows = calloc(p->meta.n_events + 1, sizeof(*rows));
+	size_t n = 0;
 
 	(void)o;
 	if (!rows)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu events", p->meta.n_events);
 	for (size_t i = 0; i < p->meta.n_events; i++)
-		rows[i].e = &p->meta.events[i];
+		if (!p->meta.events[i].aside)
+			rows[n++].e = &p->meta.events[i];
 	*out = (struct view){ .p = p, .rows = rows, .share = no_share };
-	out->table = (struct table){ event_columns,
-		                     sizeof(event_columns) / sizeof(event_columns[0]),
-		                     p->meta.n_events,
-		                     0,
-		                     cell,
-		                     out };
+	out->table = (struct table){
+		event_columns, sizeof(event_columns) / sizeof(event_columns[0]), n, 0, cell, out
+	};
 	return 0;
 }

@@ -54,17 +54,11 @@ static int find_counted(const struct pd_reader *r, int cyc_event)
 	return -1;
 }
 
-/* What skidprof record --bursts writes: no kernel has branch stacks for either of these events. */
 static int find_bursts(const struct pd_reader *r)
 {
-	for (size_t i = 0; i < pd_n_events(r); i++) {
-		const struct perf_event_attr *attr = &pd_event(r, i)->attr;
-
-		if (attr->type == PERF_TYPE_SOFTWARE &&
-		    (attr->config == PERF_COUNT_SW_DUMMY || attr->config == PERF_COUNT_SW_CPU_CLOCK) &&
-		    attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+	for (size_t i = 0; i < pd_n_events(r); i++)
+		if (pd_event_is_bursts(pd_event(r, i)))
 			return (int)i;
-	}
 	return -1;
 }
 
@@ -86,54 +80,6 @@ static enum recording_precision precision_of(const struct pd_reader *r, int even
 	return SEEN_SHADOWED;
 }
 
-enum recording_branches chosen_branches(const struct perf_event_attr *attr)
-{
-	const uint64_t type = attr->branch_sample_type,
-	               kinds = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_ANY_CALL |
-	                       PERF_SAMPLE_BRANCH_ANY_RETURN | PERF_SAMPLE_BRANCH_IND_CALL |
-	                       PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_CALL_STACK |
-	                       PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_CALL,
-	               calls = PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_IND_CALL |
-	                       PERF_SAMPLE_BRANCH_CALL;
-
-	if (!(type & kinds) || type & PERF_SAMPLE_BRANCH_ANY)
-		return BRANCHES_ALL;
-	if (type & PERF_SAMPLE_BRANCH_CALL_STACK)
-		return BRANCHES_CALLERS;
-	if (!(type & kinds & ~(uint64_t)PERF_SAMPLE_BRANCH_COND))
-		return BRANCHES_CONDITIONAL;
-	if (!(type & kinds & ~(uint64_t)PERF_SAMPLE_BRANCH_ANY_RETURN))
-		return BRANCHES_RETURNS;
-	return type & kinds & ~calls ? BRANCHES_SOME : BRANCHES_CALLS;
-}
-
-const char *recording_branches_word(enum recording_branches kind)
-{
-	static const char *const words[] = {
-		[BRANCHES_ALL] = "",
-		[BRANCHES_CONDITIONAL] = "conditional branches only",
-		[BRANCHES_CALLS] = "calls only",
-		[BRANCHES_RETURNS] = "returns only",
-		[BRANCHES_CALLERS] = "a call stack",
-		[BRANCHES_SOME] = "some kinds of branches only",
-	};
-
-	return words[kind];
-}
-
-/* Branches that make a path. */
-static bool has_stacks(const struct pd_event *e)
-{
-	return e->attr.sample_period && e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK &&
-	       chosen_branches(&e->attr) == BRANCHES_ALL;
-}
-
-/* Samples nothing: perf adds it for the records that come with it. */
-static bool is_dummy(const struct pd_event *e)
-{
-	return e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_DUMMY;
-}
-
 /* Neither cycles nor instructions: an event that has branch records, else the first. */
 static int find_other(const struct pd_reader *r, int but, int nor)
 {
@@ -144,9 +90,9 @@ static int find_other(const struct pd_reader *r, int but, int nor)
 
 		if (!e->attr.sample_period || (int)i == but || (int)i == nor)
 			continue;
-		if (has_stacks(e))
+		if (pd_event_has_paths(e))
 			return (int)i;
-		if (first < 0 || is_dummy(pd_event(r, (size_t)first)))
+		if (first < 0 || pd_event_is_dummy(pd_event(r, (size_t)first)))
 			first = (int)i;
 	}
 	return first;
@@ -155,7 +101,7 @@ static int find_other(const struct pd_reader *r, int but, int nor)
 /* MIX_TAKEN or MIX_BRANCH where samples of these, and of no cycles or instructions, have branch records; else MIX_NONE. */
 static int find_branch_kind(const struct recording *r)
 {
-	int kind = r->cyc_is_other && has_stacks(pd_event(r->reader, (size_t)r->cyc_event))
+	int kind = r->cyc_is_other && pd_event_has_paths(pd_event(r->reader, (size_t)r->cyc_event))
 	                   ? kind_of(r->reader, (size_t)r->cyc_event)
 	                   : MIX_NONE;
 
@@ -166,20 +112,17 @@ static int find_branch_kind(const struct recording *r)
 static bool tells_shares(const struct recording *r)
 {
 	return r->burst_event >= 0 ||
-	       (r->cyc_event >= 0 && has_stacks(pd_event(r->reader, (size_t)r->cyc_event)));
+	       (r->cyc_event >= 0 && pd_event_has_paths(pd_event(r->reader, (size_t)r->cyc_event)));
 }
 
-/* The event of that name, with or without what stands behind a colon. */
+/* The event that is called so: by all of its name, or else by a part. */
 static int find_named(const struct pd_reader *r, const char *name)
 {
-	for (int bare = 0; bare < 2; bare++)
-		for (size_t i = 0; i < pd_n_events(r); i++) {
-			const struct pd_event *e = pd_event(r, i);
-			size_t n = bare ? strcspn(e->name, ":") : strlen(e->name);
-
-			if (e->attr.sample_period && strlen(name) == n && strncmp(e->name, name, n) == 0)
+	for (int part = PD_NAME_WHOLE; part < PD_NAME_PARTS; part++)
+		for (size_t i = 0; i < pd_n_events(r); i++)
+			if (pd_event(r, i)->attr.sample_period &&
+			    pd_event_is_named(pd_event(r, i), name, (enum pd_name_part)part))
 				return (int)i;
-		}
 	return -1;
 }
 
@@ -189,6 +132,8 @@ static void choose_wanted(struct recording *r)
 	int event = find_named(r->reader, r->wanted);
 	int kind = event < 0 ? MIX_NONE : kind_of(r->reader, (size_t)event);
 
+	chosen_learn(r);
+	event = event < 0 ? event : r->events[event].same;
 	r->insn_event = r->cyc_event = r->burst_event = -1;
 	r->path_event = timed_paths_event(r->reader);
 	r->insn_counted = r->cyc_is_other = r->relative = false;
@@ -201,18 +146,6 @@ static void choose_wanted(struct recording *r)
 	}
 	r->insn_precise = precision_of(r->reader, r->insn_event);
 	r->cyc_precise = precision_of(r->reader, r->cyc_event);
-}
-
-/* Clocks that are not the core's cycles. */
-static bool is_clock(const struct pd_event *e)
-{
-	const struct perf_event_attr *a = &e->attr;
-
-	if (a->type == PERF_TYPE_SOFTWARE)
-		return a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK;
-	if (a->type == PERF_TYPE_HARDWARE)
-		return a->config == PERF_COUNT_HW_REF_CPU_CYCLES || a->config == PERF_COUNT_HW_BUS_CYCLES;
-	return strcasestr(e->name, "ref-cycles") || strcasestr(e->name, "ref_tsc");
 }
 
 void chosen_set(struct recording *r)
@@ -236,63 +169,64 @@ void chosen_set(struct recording *r)
 		r->cyc_is_other = r->cyc_event >= 0;
 	}
 	r->branch_kind = find_branch_kind(r);
-	r->cyc_is_even = r->cyc_is_other && is_clock(pd_event(r->reader, (size_t)r->cyc_event));
+	r->cyc_is_even = r->cyc_is_other && pd_event_is_clock(pd_event(r->reader, (size_t)r->cyc_event));
 	r->insn_precise = r->insn_counted ? SEEN_LATER : precision_of(r->reader, r->insn_event);
 	r->cyc_precise = precision_of(r->reader, r->cyc_event);
 	r->relative = r->insn_event < 0 && r->cyc_event >= 0 && tells_shares(r);
 }
 
-static bool counts_same(const struct perf_event_attr *a, const struct perf_event_attr *b)
+/* Do they count the same, each on its kind of cores? */
+static bool are_twins(const struct pd_reader *r, size_t i, size_t k)
 {
-	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
-	       a->config2 == b->config2 && a->sample_period == b->sample_period && a->freq == b->freq &&
-	       a->exclude_kernel == b->exclude_kernel && a->exclude_user == b->exclude_user &&
-	       a->precise_ip == b->precise_ip;
-}
+	const struct pd_event *a = pd_event(r, i), *b = pd_event(r, k);
+	const int kind = kind_of(r, i);
 
-size_t recording_pmu_length(const struct pd_event *e)
-{
-	const char *slash = strchr(e->name, '/');
-
-	return slash ? (size_t)(slash - e->name) : 0;
-}
-
-/* A processor with two kinds of cores has a PMU for each, and an event of the same name in both. */
-static bool on_other_cores(const struct pd_event *a, const struct pd_event *b)
-{
-	size_t n = recording_pmu_length(a), m = recording_pmu_length(b);
-
-	if (a->attr.type == PERF_TYPE_HARDWARE && b->attr.type == PERF_TYPE_HARDWARE &&
-	    a->attr.config >> 32 != b->attr.config >> 32)
-		return true;
-	return n && m && (n != m || strncmp(a->name, b->name, n) != 0);
+	if (kind != kind_of(r, k) || !pd_on_other_cores(a, b) ||
+	    !a->attr.sample_period != !b->attr.sample_period)
+		return false;
+	return kind != MIX_NONE || (a->attr.sample_period && strcmp(a->name + pd_event_pmu_length(a),
+	                                                            b->name + pd_event_pmu_length(b)) == 0);
 }
 
 /* The first event that counts the same on another kind of cores; i itself if there is none. */
 static size_t same_on_other_cores(const struct pd_reader *r, size_t i)
 {
-	const struct pd_event *e = pd_event(r, i);
-	int kind = kind_of(r, i);
-
-	for (size_t k = 0; k < i && kind != MIX_NONE; k++) {
-		const struct pd_event *before = pd_event(r, k);
-
-		if (kind_of(r, k) == kind && on_other_cores(before, e) &&
-		    !before->attr.sample_period == !e->attr.sample_period)
+	for (size_t k = 0; k < i; k++)
+		if (are_twins(r, k, i))
 			return k;
-	}
 	return i;
 }
 
+int chosen_of_kind(const struct recording *r, int kind)
+{
+	int event = find_event(r->reader, kind);
+
+	return event < 0 ? -1 : r->events[event].same;
+}
+
+bool chosen_is_part(const struct recording *r, size_t i)
+{
+	for (size_t k = 0; k < r->n_events; k++)
+		if (r->events[k].same != r->events[i].same && are_twins(r->reader, i, k))
+			return true;
+	return false;
+}
+
+/* Of a processor with two kinds of cores, one was asked for by the name of its PMU. */
+static bool wants_one_kind(const struct recording *r)
+{
+	return r->wanted && strchr(r->wanted, '/') && !strstr(r->wanted, PD_NAME_AND);
+}
+
 /* The first event of another group that counts the same as event i; i itself if there is none. */
-static size_t same_event(const struct pd_reader *r, size_t i)
+static size_t same_in_groups(const struct pd_reader *r, size_t i)
 {
 	const struct pd_event *e = pd_event(r, i);
 
 	for (size_t k = 0; k < i && e->attr.read_format & PERF_FORMAT_GROUP; k++)
-		if (pd_event(r, k)->leader != e->leader && counts_same(&pd_event(r, k)->attr, &e->attr))
+		if (pd_event(r, k)->leader != e->leader && pd_attrs_same(&pd_event(r, k)->attr, &e->attr))
 			return k;
-	return same_on_other_cores(r, i);
+	return i;
 }
 
 void chosen_learn(struct recording *r)
@@ -308,10 +242,12 @@ void chosen_learn(struct recording *r)
 	r->n_events = n;
 	for (size_t i = 0; i < n && !r->branches; i++)
 		if (pd_event(r->reader, i)->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
-			r->branches = chosen_branches(&pd_event(r->reader, i)->attr);
+			r->branches = pd_branches_of(&pd_event(r->reader, i)->attr);
 	for (size_t i = 0; i < n; i++) {
-		size_t leader = (size_t)pd_event(r->reader, i)->leader, same = same_event(r->reader, i);
+		size_t leader = (size_t)pd_event(r->reader, i)->leader, same = same_in_groups(r->reader, i);
 
+		if (same == i && !wants_one_kind(r))
+			same = same_on_other_cores(r->reader, i);
 		/* An event of the other cores' second group is the same as one of their first, and that as one of these. */
 		if (same != i)
 			same = (size_t)grown[same].same;
@@ -331,7 +267,7 @@ int chosen_check(const struct recording *r)
 	for (size_t i = 0, n = 0; i < pd_n_events(r->reader) && n < sizeof(names); i++) {
 		const struct pd_event *e = pd_event(r->reader, i);
 
-		if (e->attr.sample_period && same_event(r->reader, i) == i)
+		if (e->attr.sample_period && same_in_groups(r->reader, i) == i && !pd_event_is_dummy(e))
 			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", e->name);
 	}
 	return sp_fail(SP_ENOENT, "--event: no event '%s' was sampled; there %s: %s", r->wanted,

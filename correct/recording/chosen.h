@@ -14,10 +14,13 @@ void chosen_set(struct recording *r);
 /* Events that came since, and which of them count the same. */
 void chosen_learn(struct recording *r);
 
+/* The sampled event that stands for MIX_INSN or MIX_CYCLES, whichever is shown; -1 = none does. */
+int chosen_of_kind(const struct recording *r, int kind);
+
+/* Are the events of other kinds of cores that count the same apart from it?  It is silent, then, while its threads run there. */
+bool chosen_is_part(const struct recording *r, size_t i);
+
 /* Once all are known: -SP_ENOENT where the one that was asked for was not sampled. */
 int chosen_check(const struct recording *r);
-
-/* What the branches on an event's records are. */
-enum recording_branches chosen_branches(const struct perf_event_attr *attr);
 
 #endif

@@ -32,8 +32,8 @@ struct throttled;
 struct throttled *throttled_new(void);
 void throttled_free(struct throttled *t);
 
-/* A sample of a thread; times ascend within it. */
-void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns);
+/* A sample of a thread, and how many events it stands for (> 0); times ascend within it. */
+void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns, double events);
 
 /* One counter of an event, told by its stream, was stopped (on) or goes on. */
 void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on,

@@ -238,7 +238,7 @@ static bool on_core(const char *core, const struct recording *r, int event)
 {
 	const struct pd_event *e = core && event >= 0 ? pd_event(r->reader, (size_t)event) : NULL;
 
-	return !e || (recording_pmu_length(e) == strlen(core) && strncmp(e->name, core, strlen(core)) == 0);
+	return !e || (pd_event_pmu_length(e) == strlen(core) && strncmp(e->name, core, strlen(core)) == 0);
 }
 
 /* At whatever time. */

@@ -47,6 +47,7 @@ int recording_open(const struct correct_opts *opts, struct recording **out)
 	int err;
 
 	r->module_opts = opts->modules;
+	r->nowhere[0] = r->nowhere[1] = -1;
 	err = strcmp(opts->input, "-") == 0 ? spool_stdin() : 0;
 	if (err == 0)
 		err = pd_open(opts->input, &r->reader);
@@ -214,6 +215,22 @@ struct place recording_place(const struct recording *r, uint32_t pid, uint64_t i
 	return place;
 }
 
+/* Where a sample is.  What no mapping in the file holds has taken its time, too: it is in a module that no file is behind. */
+static struct place sample_place(struct recording *r, const struct pd_record *rec)
+{
+	struct place place = { .module = -1, .vaddr = rec->sample.ip };
+	int32_t *module = &r->nowhere[pd_is_guests(rec)];
+
+	if (!pd_is_guests(rec))
+		place = recording_place(r, rec->pid, rec->sample.ip);
+	if (place.module >= 0)
+		return place;
+	r->n_unmapped++;
+	if (*module < 0 && open_module(r, pd_is_guests(rec) ? "[guest]" : "[unmapped]", NULL, 0, module) < 0)
+		*module = -1;
+	return (struct place){ *module, rec->sample.ip };
+}
+
 double recording_weight(const struct recording *r, const struct pd_record *rec)
 {
 	const struct pd_event *e;
@@ -230,15 +247,15 @@ double recording_weight(const struct recording *r, const struct pd_record *rec)
 static void set_apart(struct recording *r, struct pd_record *rec)
 {
 	struct pd_sample *s = &rec->sample;
-	enum recording_branches kind;
+	enum pd_branches kind;
 
-	kind = chosen_branches(&pd_event(r->reader, (size_t)rec->event)->attr);
+	kind = pd_branches_of(&pd_event(r->reader, (size_t)rec->event)->attr);
 	r->n_apart = r->n_calls = 0;
-	if (!s->n_branches || kind == BRANCHES_ALL)
+	if (!s->n_branches || kind == PD_BRANCHES_ALL)
 		return;
 	r->apart = s->branches;
 	r->n_apart = s->n_branches;
-	r->n_calls = kind == BRANCHES_CALLERS ? s->n_branches : 0;
+	r->n_calls = kind == PD_BRANCHES_CALLERS ? s->n_branches : 0;
 	s->branches = NULL;
 	s->n_branches = 0;
 }
@@ -489,9 +506,7 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 		if (!kept)
 			continue;
 		r->at_entry = entry_is(r, &rec) && show_in_user_code(r, &rec);
-		place = recording_place(r, rec.pid, rec.sample.ip);
-		if (place.module < 0)
-			r->n_unmapped++;
+		place = sample_place(r, &rec);
 		fn(arg, r, &rec, place);
 		show_counted(r, &rec, place, fn, arg);
 	}

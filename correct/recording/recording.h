@@ -37,16 +37,6 @@ struct place_sum {
 	double still_cyc; /* of cyc, in which no branch was taken (branches.h); 0 where instructions were counted */
 };
 
-/* What the branches on record are, as the event's branch_sample_type asked for them. */
-enum recording_branches {
-	BRANCHES_ALL,         /* all that were taken: a path */
-	BRANCHES_CONDITIONAL, /* only those, ... */
-	BRANCHES_CALLS,
-	BRANCHES_RETURNS,
-	BRANCHES_CALLERS, /* ... or only calls that are not back yet */
-	BRANCHES_SOME,    /* others */
-};
-
 /* How far from its cause an event's sample is seen (precise_ip of perf_event_open(2)). */
 enum recording_precision {
 	SEEN_LATER, /* a skid away */
@@ -92,8 +82,8 @@ struct recording {
 	/* Its branches, where they are not all that were taken: each of them was, but they are no path, and the sample is shown without. */
 	const struct pd_branch *apart; /* [n_apart], newest first */
 	size_t n_apart;
-	size_t n_calls;                   /* apart[n_calls] are the calls that are not back yet */
-	enum recording_branches branches; /* of the file's events, the first that is not BRANCHES_ALL */
+	size_t n_calls;            /* apart[n_calls] are the calls that are not back yet */
+	enum pd_branches branches; /* of the file's events, the first that is not PD_BRANCHES_ALL */
 	VEC(struct pd_value) values;
 	/*
 	 * Instructions were not sampled but counted beside cycles (perf's {cycles,instructions}:S): each
@@ -125,6 +115,7 @@ struct recording {
 	const char *wanted;    /* event to show; NULL = instructions and cycles */
 	struct filter *filter; /* NULL = the whole recording */
 	uint64_t n_unmapped;
+	int32_t nowhere[2]; /* modules of samples that no mapping holds, and of a guest's; -1 = none so far */
 	/* Samples of the user's code with an address of the kernel's, placed in the user's code or not; what the latter stand for. */
 	uint64_t n_entries, n_entries_lost;
 	bool at_entry;    /* is the sample that is being shown one of them, placed in the user's code? */
@@ -136,9 +127,6 @@ struct recording {
 /* Called with each sample in time order. */
 typedef void recording_fn(void *arg, const struct recording *r, const struct pd_record *rec,
                           struct place place);
-
-/* "conditional branches only", "calls only", ...: "" for BRANCHES_ALL. */
-const char *recording_branches_word(enum recording_branches kind);
 
 int recording_open(const struct correct_opts *opts, struct recording **out);
 void recording_close(struct recording *r);
@@ -159,9 +147,6 @@ static inline long recording_block(const struct flow_graph *g, struct place at)
 {
 	return at.module < 0 ? -1 : flow_block_at(g, (uint32_t)at.module, at.vaddr);
 }
-
-/* "cpu_core" of "cpu_core/cycles/u": its length, 0 where the event is of no PMU that is named. */
-size_t recording_pmu_length(const struct pd_event *e);
 
 /* How a sample's event counts: its weight in events (its period). */
 double recording_weight(const struct recording *r, const struct pd_record *rec);

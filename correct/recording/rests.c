@@ -33,6 +33,7 @@ struct of_event {
 	size_t n_rests;
 	uint64_t others; /* samples of others in its rests */
 	double share;
+	bool never; /* it needs no counter */
 };
 
 /* Between two samples of a thread, of any events. */
@@ -312,7 +313,7 @@ static bool is_chance(const struct of_event *e, bool always)
 
 static void find_share(struct of_event *e, bool always)
 {
-	if (!is_chance(e, always) && e->busy_ns > 0 && e->silent_ns > model->chance * e->busy_ns)
+	if (!e->never && !is_chance(e, always) && e->busy_ns > 0 && e->silent_ns > model->chance * e->busy_ns)
 		e->share = fmin(e->silent_ns / e->busy_ns, 0.99);
 	if (e->untold_ns > 0)
 		e->untold = e->untold_ns / (e->untold_ns + e->busy_ns);
@@ -370,6 +371,12 @@ void rests_settle(struct rests *r, int insn, int cyc)
 		find_share(&r->events[i], i == insn || i == cyc);
 	if (insn >= 0 && cyc >= 0 && insn < EFFORT_EVENTS && cyc < EFFORT_EVENTS)
 		tell_by_cycles(r, &r->events[insn], insn, &r->events[cyc]);
+}
+
+void rests_never(struct rests *r, int event)
+{
+	if (event >= 0 && event < EFFORT_EVENTS)
+		r->events[event].never = true;
 }
 
 double rests_share(const struct rests *r, int event)

@@ -28,6 +28,9 @@ bool rests_is_rest(const struct rests *r, int event, uint64_t gap_ns, uint64_t o
 /* The share of its time in which that could not be told; 0 of an event that does not rest. */
 double rests_untold(const struct rests *r, int event);
 
+/* The event needs no counter of the core's, as the kernel's own ones: where it is silent there was none.  Before rests_settle(). */
+void rests_never(struct rests *r, int event);
+
 /* To be called before the others.  insn, cyc: the events that no code is without, -1 = none. */
 void rests_settle(struct rests *r, int insn, int cyc);
 

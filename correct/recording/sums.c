@@ -10,7 +10,9 @@
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/branches.h"
+#include "correct/recording/chosen.h"
 #include "correct/recording/ended.h"
+#include "correct/recording/events.h"
 #include "correct/skid/dist.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
@@ -170,7 +172,7 @@ static void add_sample(void *arg, const struct recording *r, const struct pd_rec
 	grow_events(c, pd_n_events(r->reader));
 	if (pd_event(r->reader, (size_t)rec->event)->attr.sample_period && rec->event != r->burst_event)
 		rests_sample(c->rests, rec->tid, rec->event, rec->time_ns);
-	throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns);
+	throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns, recording_weight(r, rec));
 	if (rec->event == sampled_event(r))
 		ended_sample(c->ended, rec->tid, rec->time_ns);
 	c->events[rec->event].n_samples++;
@@ -217,12 +219,9 @@ static void doubt_counters(const struct recording *r, struct collect *c)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->n_events; i++) {
-		uint32_t type = pd_event(r->reader, i)->attr.type;
-
+	for (size_t i = 0; i < c->n_events; i++)
 		n += c->events[i].n_samples && !is_read_in_group(r, i) && r->events[i].same == (int)i &&
-		     type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT;
-	}
+		     pd_event_has_counter(r->reader, i);
 	if (n <= COUNTERS || r->insn_event < 0 || is_read_in_group(r, (size_t)r->insn_event))
 		return;
 	c->events[r->insn_event].multiplexed = true;
@@ -233,14 +232,17 @@ static void doubt_counters(const struct recording *r, struct collect *c)
 static void find_scale(struct recording *r, struct collect *c)
 {
 	double lost = pd_lost_samples(r->reader) / fmax((double)pd_stats(r->reader)->n_samples, 1), insn, cyc;
+	const int even = chosen_of_kind(r, MIX_CYCLES);
 	bool any = false;
 
+	for (size_t i = 0; i < c->n_events; i++)
+		if (!pd_event_has_counter(r->reader, i) || chosen_is_part(r, i))
+			rests_never(c->rests, (int)i);
 	throttled_settle(c->throttled);
-	rests_settle(c->rests, r->insn_event, r->cyc_is_other ? -1 : r->cyc_event);
+	rests_settle(c->rests, chosen_of_kind(r, MIX_INSN), even);
 	r->scale = mem_calloc(c->n_events + 1, sizeof(*r->scale));
 	for (size_t i = 0; i < c->n_events; i++) {
-		bool rests = !is_read_in_group(r, i) &&
-		             (r->cyc_event < 0 || r->cyc_is_other || rests_share(c->rests, r->cyc_event) > 0);
+		bool rests = !is_read_in_group(r, i) && (even < 0 || rests_share(c->rests, even) > 0);
 
 		c->events[i].rested = rests ? rests_share(c->rests, (int)i) : 0;
 		any |= c->events[i].rested > 0;

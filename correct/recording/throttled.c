@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/recording/ended.h"
 
-#include <gsl/gsl_sort.h>
 #include <stdlib.h>
 
 #include "correct/model/effort.h"
@@ -9,6 +8,7 @@
 #include "correct/recording/rests.h"
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
+#include "profiler/base/select.h"
 #include "profiler/base/vec.h"
 
 /* An event in a thread. */
@@ -17,6 +17,8 @@ struct last {
 	double stopped_ns; /* since then */
 	int event;
 	bool seen;
+	size_t stream; /* 1 + the one that was stopped last, and the thread's samples since; 0 = none */
+	size_t n_since;
 };
 
 /* A counter that may be stopped. */
@@ -27,9 +29,14 @@ struct stream {
 	bool stopped;
 };
 
+struct gap {
+	float ns, events; /* counted in it: one of many events is long, and no sleep */
+};
+
 struct of_event {
-	VEC(float) gaps; /* between samples of one thread, but for what it was stopped */
-	double stopped_ns, share;
+	VEC(struct gap) gaps; /* between samples of one thread, but for what it was stopped */
+	VEC(float) stops;
+	double share;
 };
 
 struct throttled {
@@ -52,8 +59,10 @@ void throttled_free(struct throttled *t)
 	pairs_fini(&t->streams);
 	vec_fini(&t->of_pair);
 	vec_fini(&t->of_stream);
-	for (size_t i = 0; i < EFFORT_EVENTS; i++)
+	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
 		vec_fini(&t->events[i].gaps);
+		vec_fini(&t->events[i].stops);
+	}
 	free(t);
 }
 
@@ -65,7 +74,31 @@ static struct last *last_of(struct throttled *t, uint32_t tid, int event)
 	return last;
 }
 
-void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns)
+static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
+{
+	struct last *last = &t->of_pair.v[s->last];
+
+	if (s->stopped && time_ns > s->since_ns) {
+		last->stopped_ns += (double)(time_ns - s->since_ns);
+		if (t->events[last->event].stops.n < EFFORT_GAPS)
+			vec_add(&t->events[last->event].stops, (float)(time_ns - s->since_ns));
+	}
+	s->stopped = false;
+}
+
+/*
+ * A thread that moves to another processor leaves its counter there, stopped, and has one that runs: that is seen with the next sample
+ * but one, for the first may be of the interrupt that stopped it.  The idle thread is on all processors at a time.
+ */
+static void leave_behind(struct throttled *t, uint32_t tid, const struct last *last, uint64_t time_ns)
+{
+	struct stream *s = last->stream && tid ? &t->of_stream.v[last->stream - 1] : NULL;
+
+	if (s && s->stopped && &t->of_pair.v[s->last] == last)
+		go_on(t, s, time_ns);
+}
+
+void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns, double events)
 {
 	struct last *last;
 	double ns;
@@ -73,23 +106,14 @@ void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t tim
 	if (event < 0 || event >= EFFORT_EVENTS || !time_ns)
 		return;
 	last = last_of(t, tid, event);
+	if (++last->n_since > 1)
+		leave_behind(t, tid, last, time_ns);
 	ns = last->seen && time_ns > last->time_ns ? (double)(time_ns - last->time_ns) - last->stopped_ns : 0;
 	if (ns > 0 && t->events[event].gaps.n < EFFORT_GAPS)
-		vec_add(&t->events[event].gaps, (float)ns);
+		vec_add(&t->events[event].gaps, (struct gap){ (float)ns, (float)events });
 	last->seen = true;
 	last->time_ns = time_ns;
 	last->stopped_ns = 0;
-}
-
-static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
-{
-	struct last *last = &t->of_pair.v[s->last];
-
-	if (s->stopped && time_ns > s->since_ns) {
-		last->stopped_ns += (double)(time_ns - s->since_ns);
-		t->events[last->event].stopped_ns += (double)(time_ns - s->since_ns);
-	}
-	s->stopped = false;
 }
 
 void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on,
@@ -104,8 +128,12 @@ void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t str
 	s = pairs_in(&t->streams, &t->of_stream, stream, (uint64_t)event + 1);
 	if (!on)
 		go_on(t, s, time_ns);
-	else if (!s->stopped)
+	else if (!s->stopped) {
+		leave_behind(t, tid, last, time_ns);
 		*s = (struct stream){ time_ns, tid, (size_t)(last - t->of_pair.v), true };
+		last->stream = (size_t)(s - t->of_stream.v) + 1;
+		last->n_since = 0;
+	}
 }
 
 void throttled_exit(struct throttled *t, uint32_t tid, uint64_t time_ns)
@@ -115,26 +143,42 @@ void throttled_exit(struct throttled *t, uint32_t tid, uint64_t time_ns)
 			go_on(t, &t->of_stream.v[i], time_ns);
 }
 
-static double awake_ns(struct of_event *e)
+static double awake_ns(const struct of_event *e)
 {
-	double middle, sum = 0;
+	double *paces = mem_malloc((e->gaps.n + 1) * sizeof(*paces)), longest, sum = 0;
 
-	if (!e->gaps.n)
-		return 0;
-	gsl_sort_float(e->gaps.v, 1, e->gaps.n);
-	middle = (double)e->gaps.v[e->gaps.n / 2];
-	for (size_t i = 0; i < e->gaps.n && (double)e->gaps.v[i] <= model->rest_asleep * middle; i++)
-		sum += (double)e->gaps.v[i];
+	for (size_t i = 0; i < e->gaps.n; i++)
+		paces[i] = (double)(e->gaps.v[i].ns / e->gaps.v[i].events);
+	longest = e->gaps.n ? model->rest_asleep * select_nth(paces, e->gaps.n, e->gaps.n / 2) : 0;
+	for (size_t i = 0; i < e->gaps.n; i++)
+		sum += (double)e->gaps.v[i].ns <= longest * (double)e->gaps.v[i].events
+		               ? (double)e->gaps.v[i].ns
+		               : 0;
+	free(paces);
+	return sum;
+}
+
+/* A tick ends a stop, where the thread runs: one that is much longer than the middle one was as long as that, and then it slept. */
+static double stopped_ns(const struct of_event *e)
+{
+	double *ns = mem_malloc((e->stops.n + 1) * sizeof(*ns)), middle, sum = 0;
+
+	for (size_t i = 0; i < e->stops.n; i++)
+		ns[i] = (double)e->stops.v[i];
+	middle = e->stops.n ? select_nth(ns, e->stops.n, e->stops.n / 2) : 0;
+	for (size_t i = 0; i < e->stops.n; i++)
+		sum += ns[i] <= model->rest_asleep * middle ? ns[i] : middle;
+	free(ns);
 	return sum;
 }
 
 void throttled_settle(struct throttled *t)
 {
 	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
-		struct of_event *e = &t->events[i];
-		double awake = e->stopped_ns > 0 ? awake_ns(e) : 0;
+		const double stopped = stopped_ns(&t->events[i]),
+		             awake = stopped > 0 ? awake_ns(&t->events[i]) : 0;
 
-		e->share = awake > 0 ? e->stopped_ns / (awake + e->stopped_ns) : 0;
+		t->events[i].share = awake > 0 ? stopped / (awake + stopped) : 0;
 	}
 }
 

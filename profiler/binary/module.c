@@ -73,6 +73,12 @@ static const char *pseudo_reason(const char *path)
 		return "the kernel's code is not read";
 	if (!strcmp(path, "[vsyscall]"))
 		return "the kernel's old system call page: no file holds it";
+	if (!strcmp(path, "[unmapped]"))
+		return "code at addresses that no mapping in the file holds: it was mapped before the "
+		       "recording "
+		       "began, or its record was lost";
+	if (!strcmp(path, "[guest]"))
+		return "a virtual machine's guest: what code that was is known inside it only";
 	if (!strcmp(path, "[heap]") || begins(path, "[stack"))
 		return "data, not a file: code run from here was generated";
 	return "memory without a file, such as a just-in-time compiler's: there is nothing to read the code "

@@ -54,6 +54,15 @@ static int mark_events(struct pd_reader *r)
 	return 0;
 }
 
+/* perf's enum auxtrace_type. */
+static const char *trace_name(uint32_t type)
+{
+	static const char *const names[] = { NULL, "Intel PT",    "Intel BTS",    "Arm CoreSight",
+		                             NULL, "s390 CPUMSF", "HiSilicon PTT" };
+
+	return type < sizeof(names) / sizeof(names[0]) && names[type] ? names[type] : "another processor's";
+}
+
 int pd_aux_info(struct pd_reader *r, struct pd_cursor c)
 {
 	uint32_t type = cur_u32(&c);
@@ -61,6 +70,8 @@ int pd_aux_info(struct pd_reader *r, struct pd_cursor c)
 	int rc;
 
 	cur_u32(&c);
+	if (type != AUXTRACE_ARM_SPE)
+		r->stats.trace = trace_name(type);
 	if (type != AUXTRACE_ARM_SPE || r->aux.spe)
 		return 0;
 	if (cur_left(&c) > 8 * INFO_OLD_WORDS) {

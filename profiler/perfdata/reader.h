@@ -24,6 +24,16 @@ struct pd_event {
 	bool spe;   /* its samples are packets of Arm's SPE */
 };
 
+/* What the branches on record are, as the event's branch_sample_type asked for them. */
+enum pd_branches {
+	PD_BRANCHES_ALL,         /* all that were taken: a path */
+	PD_BRANCHES_CONDITIONAL, /* only those, ... */
+	PD_BRANCHES_CALLS,
+	PD_BRANCHES_RETURNS,
+	PD_BRANCHES_CALLERS, /* ... or only calls that are not back yet */
+	PD_BRANCHES_SOME,    /* others */
+};
+
 /* What the header says; NULL or 0 where it doesn't. */
 struct pd_header {
 	const char *hostname, *os_release, *version, *arch, *cpudesc, *cpuid, *cmdline;
@@ -56,6 +66,31 @@ void pd_close(struct pd_reader *r);
 
 size_t pd_n_events(const struct pd_reader *r);
 const struct pd_event *pd_event(const struct pd_reader *r, size_t i);
+/* Samples nothing: perf adds it for the records that come with it. */
+bool pd_event_is_dummy(const struct pd_event *e);
+/* Does the core count it?  The kernel's own events need no counter, but for those in a group whose leader does. */
+bool pd_event_has_counter(const struct pd_reader *r, size_t i);
+/* "cpu_core" of "cpu_core/cycles/u": its length, 0 where the event is of no PMU that is named. */
+size_t pd_event_pmu_length(const struct pd_event *e);
+/* Which part of an event's name one may call it by: all, what stands before its modifiers (:u, or behind a slash), or what a PMU has between slashes. */
+enum pd_name_part { PD_NAME_WHOLE, PD_NAME_BARE, PD_NAME_IN_PMU, PD_NAME_PARTS };
+/* Between names of events that are shown as one; the first of them is what such a name calls. */
+#define PD_NAME_AND " + "
+bool pd_event_is_named(const struct pd_event *e, const char *name, enum pd_name_part part);
+/* A processor with two kinds of cores has a PMU for each, and an event of the same name in both. */
+bool pd_on_other_cores(const struct pd_event *a, const struct pd_event *b);
+/* Do they count the same, and sample alike? */
+bool pd_attrs_same(const struct perf_event_attr *a, const struct perf_event_attr *b);
+/* A clock other than the core's cycles. */
+bool pd_event_is_clock(const struct pd_event *e);
+/* What the branches on an event's records are. */
+enum pd_branches pd_branches_of(const struct perf_event_attr *attr);
+/* Its samples have branches that make a path. */
+bool pd_event_has_paths(const struct pd_event *e);
+/* What skidprof record --bursts writes: no kernel has branch stacks for either of these events. */
+bool pd_event_is_bursts(const struct pd_event *e);
+/* "conditional branches only", "calls only", ...: "" for PD_BRANCHES_ALL. */
+const char *pd_branches_word(enum pd_branches kind);
 const struct pd_header *pd_header(const struct pd_reader *r);
 /* Complete once pd_next has returned 0. */
 const struct pd_stats *pd_stats(const struct pd_reader *r);

@@ -33,9 +33,9 @@ static const char *joined_name(struct assembly *a, size_t first)
 		const struct pd_event *e = pd_event(rec->reader, i);
 
 		n = strlen(name);
-		if (rec->events[i].same == (int)first && recording_pmu_length(e) &&
+		if (rec->events[i].same == (int)first && pd_event_pmu_length(e) &&
 		    strcmp(e->name, pd_event(rec->reader, first)->name) != 0)
-			snprintf(name + n, sizeof(name) - n, " + %s", e->name);
+			snprintf(name + n, sizeof(name) - n, PD_NAME_AND "%s", e->name);
 	}
 	return profile_string(a->p, name);
 }
@@ -58,7 +58,7 @@ static void fill_cores(struct assembly *a)
 		const struct pd_event *e = pd_event(rec->reader, i);
 		bool insn = rec->events[i].same == rec->insn_event,
 		     cyc = rec->events[i].same == rec->cyc_event;
-		size_t n = recording_pmu_length(e), k = 0;
+		size_t n = pd_event_pmu_length(e), k = 0;
 
 		if (!n || (!insn && !cyc) || !e->attr.sample_period)
 			continue;
@@ -123,6 +123,7 @@ static void fill_events(struct assembly *a)
 			.name = joined_name(a, i),
 			.period = e->attr.freq ? 0 : e->attr.sample_period,
 			.freq = e->attr.freq,
+			.aside = pd_event_is_dummy(e) && !sum->n_samples,
 			.n_samples = sum->n_samples,
 			.total = sum->value_sum > 0 ? sum->value_sum : sum->period_sum,
 			.multiplexed = sum->multiplexed,
@@ -235,10 +236,11 @@ static void fill_header(struct assembly *a)
 		.dropped_bytes = stats->dropped_bytes,
 		.dropped_off = stats->dropped_off,
 		.unfinished = stats->unfinished,
+		.trace = stats->trace,
 		.spe = stats->spe,
 		.branch_records = w->sums.branch_records,
 		.branch_cycles = w->sums.branch_cycles,
-		.branches = recording_branches_word(w->rec->branches),
+		.branches = pd_branches_word(w->rec->branches),
 		.relative = w->rec->relative && !(w->pace > 0),
 		.cyc_known = w->rec->cyc_event >= 0 && !w->rec->cyc_is_other,
 		.cyc_is_time = w->rec->cyc_event >= 0 && (!w->rec->cyc_is_other || w->rec->cyc_is_even),

@@ -91,6 +91,33 @@ else
 	echo "# no perf that can record cpu-clock here"
 fi
 
+# Perf before 3.4, RHEL 6's say, wrote another magic.
+{ printf PERFFILE && tail -c +9 two.data; } >old.data
+"$SKIDPROF" report -i two.data --format json | sed 's/two\.data/X/' >new.json
+check 'an old magic' status 0 "$SKIDPROF" report -i old.data --format json
+check 'is of the same' sh -c 'sed "s/old\.data/X/" out | cmp -s new.json'
+
+# A program that was mapped before its recording began, and a virtual machine's guest: addresses that nothing in the file tells of.
+cat >strip_maps.py <<'END'
+import struct, sys
+d = bytearray(open("two.data", "rb").read())
+at, n = struct.unpack_from("<QQ", d, 40)
+end = at + n
+while at < end:
+    kind, misc, size = struct.unpack_from("<IHH", d, at)
+    if sys.argv[1] == "unmapped" and kind in (1, 10):
+        struct.pack_into("<Q", d, at + 16, struct.unpack_from("<Q", d, at + 16)[0] % (1 << 40) | 1 << 45)
+    if sys.argv[1] == "guest" and kind == 9:
+        struct.pack_into("<H", d, at + 4, misc & ~7 | 5)
+    at += size
+open(sys.argv[1] + ".data", "wb").write(d)
+END
+for kind in unmapped guest; do
+	python3 strip_maps.py $kind
+	"$SKIDPROF" report -i $kind.data --raw --format json >out 2>err
+	check "$kind samples have their row" json "[(f['module'], round(f['share'], 6), f['samples']) for f in d['functions']] == [('[$kind]', 1, d['meta']['events'][d['meta']['instructions_event']]['samples'])]"
+done
+
 check 'nothing on standard input' status 1 "$SKIDPROF" report -i - </dev/null
 check 'is said of it by its name' one_line 'standard input: is empty'
 

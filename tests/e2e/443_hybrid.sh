@@ -31,6 +31,17 @@ check 'their counts add up' json 'abs(sum(f["raw"] for k in d for f in k["functi
 # Every other 100 us of one run is of the other kind, so both ran the same: the least function has 530 and 800 samples on each, so
 # that the quotient of two IPC has a deviation of .08.
 check 'the same code on the same core has the same IPC' json 'all(abs(a["ipc_raw"] / b["ipc_raw"] - 1) < 0.4 for a in d[0]["functions"] for b in d[1]["functions"] if a["name"] == b["name"] and a["name"] in ("mixed", "slow", "look", "quick"))'
+# As perf record -e cycles was typed, and as each kind of cores counted it.
+total='sum(f["cycles"] for f in d["functions"])'
+check 'both kinds by the name that was typed' status 0 "$SKIDPROF" report -i plain.data --event cycles --format json
+check 'are all of it' json "abs($total / sum(k['cycles'] for k in d['meta']['cores']) - 1) < 1e-9"
+cp out both.json
+check 'the name that is shown is taken, too' status 0 "$SKIDPROF" report -i plain.data --event 'cpu_core/cycles/u + cpu_atom/cycles/u' --format json
+check 'and means the same' cmp -s out both.json
+for kind in core atom; do
+	check "cpu_$kind alone" status 0 "$SKIDPROF" report -i plain.data --event "cpu_$kind/cycles/" --format json
+	check 'is its own cycles' json "abs($total / next(k['cycles'] for k in __import__('json').load(open('both.json'))['meta']['cores'] if k['name'] == 'cpu_$kind') - 1) < 1e-9"
+done
 plain events=cycles,instructions hybrid=100 read
 check 'with counters read: by core' status 0 "$SKIDPROF" report -i plain.data --by core --format json
 check 'each kind has a skid of its own' json 'all(k["meta"]["skid"]["source"] == "measured" and k["meta"]["skid"]["measured_from"] > 1000 for k in d)'

@@ -217,13 +217,90 @@ static void samples_after_a_system_call_are_where_it_was_made(void **state)
 	recording_close(r);
 }
 
+static void note_modules(void *arg, const struct recording *r, const struct pd_record *rec,
+                         struct place place)
+{
+	const char **paths = arg;
+
+	assert_true(place.module >= 0);
+	assert_int_equal(place.vaddr, rec->sample.ip);
+	paths[rec->time_ns - 1] = module_path(r->modules[place.module]);
+}
+
+/* A sample has taken its time, though the file has no mapping of where it was, or it was inside a guest, at an address that is mapped here. */
+static void samples_that_no_mapping_holds_are_shown(void **state)
+{
+	static const struct hand_event events[] = { { "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES,
+		                                      1000, 0, false, false } };
+	static const uint64_t ips[] = { 0x1000, UINT64_C(1) << 40, 0x1000, 0x1000 };
+	static const uint16_t modes[] = { PERF_RECORD_MISC_USER, PERF_RECORD_MISC_USER,
+		                          PERF_RECORD_MISC_GUEST_USER, PERF_RECORD_MISC_GUEST_KERNEL };
+	struct pd_record samples[4];
+	const char *paths[4] = { NULL };
+	struct recording *r;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		samples[i] = hand_stack(0, NULL, 0);
+		samples[i].sample.ip = ips[i];
+		samples[i].misc = modes[i];
+		samples[i].time_ns = i + 1;
+	}
+	r = recording_with(events, 1, samples, 4);
+	for (int pass = 0; pass < 2; pass++) {
+		assert_true(recording_each(r, "test", note_modules, paths) >= 0);
+		assert_string_equal(paths[0], "/no/such/program");
+		assert_string_equal(paths[1], "[unmapped]");
+		assert_string_equal(paths[2], "[guest]");
+		assert_string_equal(paths[3], "[guest]");
+		assert_int_equal(r->n_unmapped, 3);
+		assert_int_equal(r->n_modules, 3);
+	}
+	recording_close(r);
+}
+
+/* perf record -F 97 -e '{cycles,instructions}:S': a sample's period is the frequency's guess, which may be a hundred times as much. */
+static void with_a_frequency_a_sample_has_what_was_counted(void **state)
+{
+	static const uint64_t periods[] = { 900, 1400, 600, 800, 3100, 700 };
+	char path[] = "/tmp/test_recording.XXXXXX", *words[] = { (char *)"test" };
+	struct pd_writer_event events[2];
+	struct pd_writer_info info = { .argc = 1, .argv = words, .events = events, .n_events = 2 };
+	struct correct_opts opts = CORRECT_OPTS_DEFAULT;
+	struct recording *r = NULL;
+	struct pd_writer *w = NULL;
+	struct seen seen = { .n = 0 };
+	int fd = mkstemp(path);
+
+	(void)state;
+	close(fd);
+	unlink(path);
+	leader_sampling(events);
+	events[0].attr.freq = 1;
+	assert_int_equal(pd_writer_open(path, &info, &w), 0);
+	write_sample(w, 1, 900, 1400);
+	write_sample(w, 1, 1500, 2200);
+	write_sample(w, 1, 4600, 2900);
+	assert_int_equal(pd_writer_close(w), 0);
+	opts.input = path;
+	assert_int_equal(recording_open(&opts, &r), 0);
+	assert_true(recording_each(r, "test", keep, &seen) >= 0);
+	assert_int_equal(seen.n, 6);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(seen.period[i], periods[i]);
+	recording_close(r);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instructions_counted_beside_cycles_are_shown_as_samples),
 		cmocka_unit_test(a_late_interrupt_is_a_sample_of_all_that_its_counter_ran_over),
+		cmocka_unit_test(with_a_frequency_a_sample_has_what_was_counted),
 		cmocka_unit_test(events_that_count_the_same_are_one),
 		cmocka_unit_test(samples_after_a_system_call_are_where_it_was_made),
+		cmocka_unit_test(samples_that_no_mapping_holds_are_shown),
 	};
 
 	return cmocka_run_group_tests_name("recording", tests, NULL, NULL);

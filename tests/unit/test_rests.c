@@ -44,6 +44,22 @@ static void rests_are_silent_while_others_have_samples(void **state)
 	rests_free(r);
 }
 
+static void what_needs_no_counter_never_rests(void **state)
+{
+	struct rests *r = rests_new();
+
+	(void)state;
+	assert_non_null(r);
+	rests_never(r, 0);
+	rests_never(r, -1);
+	for (uint64_t us = 1; us < 200000; us += 10)
+		rests_sample(r, 7, us / 1000 % 2, us * 1000);
+	rests_settle(r, -1, -1);
+	assert_float_equal(rests_share(r, 0), 0, 0);
+	assert_float_equal(rests_share(r, 1), 0.5, 0.05);
+	rests_free(r);
+}
+
 static void sleep_is_no_rest(void **state)
 {
 	struct rests *r = show(0, 0, 1000);
@@ -150,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rests_are_silent_while_others_have_samples),
+		cmocka_unit_test(what_needs_no_counter_never_rests),
 		cmocka_unit_test(sleep_is_no_rest),
 		cmocka_unit_test(slow_code_is_no_rest),
 		cmocka_unit_test(where_code_is_slow_cycles_tell_rests),

@@ -120,12 +120,69 @@ static void without_a_fixed_period_there_is_no_skid_to_read(void **state)
 	sums_fini(&s);
 }
 
+/*
+ * A clock of the kernel's has a sample every 10 us, but for 1 ms of each 2, and then a tracepoint has some: neither needs a
+ * counter, so neither was without one.  Two events of the core would have taken turns.
+ */
+static double rested_of(uint32_t type, const char *const names[2])
+{
+	static char *words[] = { "test" };
+	struct pd_writer_info in = { .argc = 1, .argv = words, .events = events, .n_events = 2 };
+	struct pd_record rec = { .pid = 5, .tid = 5 };
+	struct pd_writer *w = NULL;
+	struct sums s = { 0 };
+	double rested;
+
+	memset(events, 0, sizeof(events));
+	for (int i = 0; i < 2; i++) {
+		events[i] =
+		        (struct pd_writer_event){ .name = names[i], .ids = &ids[i], .n_ids = 1, .leader = i };
+		events[i].attr = (struct perf_event_attr){
+			.size = sizeof(struct perf_event_attr),
+			.type = type,
+			.config = type == PERF_TYPE_SOFTWARE ? PERF_COUNT_SW_TASK_CLOCK : 0x3c,
+			.sample_period = 10000,
+			.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			               PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD,
+			.sample_id_all = 1,
+		};
+	}
+	events[1].attr.type = type == PERF_TYPE_SOFTWARE ? PERF_TYPE_TRACEPOINT : type;
+	assert_int_equal(pd_writer_open(file, &in, &w), 0);
+	for (uint64_t us = 0; us < 200000; us += 10) {
+		rec.event = us / 1000 % 2;
+		rec.time_ns = (us + 1) * 1000;
+		rec.sample = (struct pd_sample){ .ip = 0x401000, .period = 10000 };
+		assert_int_equal(pd_write_sample(w, &rec), 0);
+	}
+	assert_int_equal(pd_writer_close(w), 0);
+	collect(&s);
+	rested = s.events[0].rested;
+	sums_fini(&s);
+	unlink(file);
+	return rested;
+}
+
+static void events_of_the_kernel_never_rest(void **state)
+{
+	static const char *const cores[] = { "cpu/event=0x3d/", "cpu/event=0x3e/" },
+	                         *const kernels[] = { "task-clock", "sched:sched_switch" },
+	                         *const kinds[] = { "cpu_core/cache-misses/", "cpu_atom/cache-misses/" };
+
+	(void)state;
+	assert_float_equal(rested_of(PERF_TYPE_RAW, cores), 0.5, 0.05);
+	assert_float_equal(rested_of(PERF_TYPE_SOFTWARE, kernels), 0, 0);
+	/* And what two kinds of cores count is one event, which one of them always counts. */
+	assert_float_equal(rested_of(PERF_TYPE_RAW, kinds), 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_cycles_sample_tells_its_own_skid, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_a_fixed_period_there_is_no_skid_to_read, setup,
 		                                teardown),
+		cmocka_unit_test_setup_teardown(events_of_the_kernel_never_rest, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
