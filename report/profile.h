@@ -30,6 +30,7 @@ struct profile_count {
 	double insn;              /* corrected instructions; raw_insn where not corrected */
 	double lo, hi;            /* of insn; of raw counts where nothing but chance is wrong with them */
 	double cyc;               /* cycles; cycle samples need no correction in a loop */
+	double n_samples;         /* of the event that is shown, where they were seen */
 };
 
 struct profile_insn {
@@ -332,6 +333,7 @@ struct profile_meta {
 	uint64_t n_chains_lost; /* samples whose outermost callers are those of other samples */
 	uint64_t n_lost_tested,
 	        n_lost_wrong; /* whole stacks of bursts for which such were looked for, and found wrongly */
+#define CHAINS_COPIES "copies of the stack, unwound"
 	const char *chains;   /* how stacks are told: "frame pointers", ...; NULL = there are none */
 	double core_hz;       /* cycles are time times this; 0 = they were counted, or not known */
 	double cyc_per_event; /* what one of cyc_event stands for in counts of cycles: core_hz / 1e9, else 1 */

@@ -167,11 +167,7 @@ void report_evidence(uint8_t evidence, char out[KNOWN_MAX])
 
 double report_samples(const struct profile *p, const struct profile_count *c)
 {
-	bool insn = p->meta.insn_event >= 0;
-	int event = insn ? p->meta.insn_event : p->meta.cyc_event;
-	double period = event < 0 ? 0 : profile_mean_period(&p->meta.events[event]);
-
-	return period > 0 ? (insn ? c->raw_insn : c->raw_cyc / p->meta.cyc_per_event) / period : NAN;
+	return p->meta.insn_event < 0 && p->meta.cyc_event < 0 ? NAN : c->n_samples;
 }
 
 const char *report_name(const struct profile_func *f)

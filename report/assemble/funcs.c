@@ -22,6 +22,7 @@ static void sum_insns(const struct profile *p, const uint32_t *insns, size_t n, 
 		out->raw_cyc += insn->count.raw_cyc;
 		out->cyc += insn->count.cyc;
 		out->insn += insn->count.insn;
+		out->n_samples += insn->count.n_samples;
 		corrected = corrected || insn->block != UINT32_MAX;
 	}
 	if (corrected)

@@ -9,6 +9,7 @@
 #include "profiler/base/select.h"
 #include "profiler/base/vec.h"
 #include "report/assemble/assemble_impl.h"
+#include "report/assemble/calls.h"
 #include "report/assemble/listing.h"
 
 enum { PROGRESS_INSNS = 1024 };
@@ -157,6 +158,20 @@ static int by_address(const void *a, const void *b)
 	return order_pairs(x->module, x->vaddr, y->module, y->vaddr);
 }
 
+/* Periods of a frequency differ: how many samples fell there is in no sum of them. */
+static void count_samples(struct assembly *a)
+{
+	const struct work *w = a->w;
+
+	for (size_t i = 0; i < w->sums.n; i++) {
+		const struct place_sum *s = &w->sums.v[i];
+		long at = profile_insn_at(a->p, s->module, s->vaddr);
+
+		if (at >= 0)
+			a->p->insns[at].count.n_samples += w->rec->insn_event >= 0 ? s->n_insn : s->n_cyc;
+	}
+}
+
 /* Disassembly, for reports that show it. */
 static void fill_texts(struct assembly *a)
 {
@@ -177,6 +192,7 @@ void assemble_insns(struct assembly *a)
 	sp_progress_end();
 	if (a->p->n_insns)
 		qsort(a->p->insns, a->p->n_insns, sizeof(*a->p->insns), by_address);
+	count_samples(a);
 	if (a->w->opts->texts)
 		fill_texts(a);
 }

@@ -60,7 +60,7 @@ static struct profile *profile_fixture(void)
 		.evidence = PROFILE_BY_MIX | PROFILE_BY_PATH,
 		.n_samples = 500,
 		.why = "",
-		.count = { 500000, 1000000, 1200000, 1180000, 1220000, 1000000 },
+		.count = { 500000, 1000000, 1200000, 1180000, 1220000, 1000000, 500 },
 	};
 	p->funcs[1] = (struct profile_func){
 		.name = "main",
@@ -74,8 +74,8 @@ static struct profile *profile_fixture(void)
 		.rolled_status = PROFILE_FIXED,
 		.rolled_evidence = PROFILE_BY_MIX,
 		.rolled_why = "",
-		.count = { 1400000, 1900000, 700000, 300000, 1100000, 1900000 },
-		.rolled = { 1900000, 2900000, 1900000, 1850000, 1950000, 2900000 },
+		.count = { 1400000, 1900000, 700000, 300000, 1100000, 1900000, 1400 },
+		.rolled = { 1900000, 2900000, 1900000, 1850000, 1950000, 2900000, 1900 },
 	};
 	p->funcs[2] = (struct profile_func){
 		.name = "setup",
@@ -85,8 +85,8 @@ static struct profile *profile_fixture(void)
 		.why = "outside any hot loop",
 		.rolled_status = PROFILE_RAW,
 		.rolled_why = "outside any hot loop",
-		.count = { 100000, 2018, 100000, NAN, NAN, 2018 },
-		.rolled = { 100000, 2018, 100000, NAN, NAN, 2018 },
+		.count = { 100000, 2018, 100000, NAN, NAN, 2018, 100 },
+		.rolled = { 100000, 2018, 100000, NAN, NAN, 2018, 100 },
 	};
 	p->n_regions = 1;
 	p->regions = calloc(1, sizeof(*p->regions));
@@ -148,7 +148,7 @@ static struct profile *profile_fixture(void)
 		                             .block = UINT32_MAX,
 		                             .status = PROFILE_RAW,
 		                             .text = "nop",
-		                             .count = { 100000, 2018, 100000, NAN, NAN, 2018 } };
+		                             .count = { 100000, 2018, 100000, NAN, NAN, 2018, 100 } };
 	p->worst = PROFILE_WEAK;
 	return p;
 }
