@@ -39,7 +39,8 @@ static void set_mark(struct profile *p, struct profile_func *f, const char *mark
 		while (n && strncmp(name + n, " [", 2) != 0)
 			n--;
 	n = n ? n : strlen(name);
-	full = mem_printf("%.*s [%s]", (int)n, name, mark);
+	/* "[vdso]" has its brackets. */
+	full = mem_printf(*mark == '[' ? "%.*s %s" : "%.*s [%s]", (int)n, name, mark);
 	f->full = profile_string(p, full);
 	free(full);
 }
@@ -85,16 +86,28 @@ static void mark_column(const struct namesakes *s, struct profile_func *f)
 	set_mark(p, f, differ && *file ? place : NULL);
 }
 
-static void mark_module(const struct namesakes *s, struct profile_func *f)
+/* The path of a function's module, "" where all of the name are in one. */
+static const char *path_that_tells(const struct namesakes *s, const struct profile_func *f)
 {
-	struct profile *p = s->a->p;
-	const char *path = f->module < p->n_modules ? p->modules[f->module].path : "",
-	           *slash = strrchr(path, '/');
+	const struct profile *p = s->a->p;
 	bool differ = false;
 
 	for (size_t i = 1; i < s->n; i++)
 		differ |= s->sorted[i]->module != s->sorted[0]->module;
-	set_mark(p, f, !differ ? NULL : slash ? slash + 1 : path);
+	return differ && f->module < p->n_modules ? p->modules[f->module].path : "";
+}
+
+static void mark_module(const struct namesakes *s, struct profile_func *f)
+{
+	const char *path = path_that_tells(s, f), *slash = strrchr(path, '/');
+
+	set_mark(s->a->p, f, slash ? slash + 1 : path);
+}
+
+/* Modules of one name in two directories. */
+static void mark_path(const struct namesakes *s, struct profile_func *f)
+{
+	set_mark(s->a->p, f, path_that_tells(s, f));
 }
 
 /* Where its code is; what has none by itself has a name for the linker alone, which ends in a number of its own in Rust. */
@@ -168,7 +181,7 @@ void assemble_names(struct assembly *a)
 {
 	static void (*const marks[])(const struct namesakes *,
 	                             struct profile_func *) = { mark_declaration, mark_column, mark_module,
-		                                                mark_code };
+		                                                mark_path, mark_code };
 	struct profile *p = a->p;
 	struct profile_func **sorted = mem_calloc(p->n_funcs + 1, sizeof(*sorted));
 	uint64_t *entry = mem_calloc(p->n_funcs + 1, sizeof(*entry));

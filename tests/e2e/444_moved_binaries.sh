@@ -50,6 +50,13 @@ check 'a cache elsewhere: without it, 3' status 3 "$SKIDPROF" report -i three.da
 mkdir -p "cache/.build-id/${id:0:2}/${id:2}" && cp kept "cache/.build-id/${id:0:2}/${id:2}/elf"
 check 'PERF_BUILDID_DIR names it' status 0 env PERF_BUILDID_DIR="$SCRATCH/cache" "$SKIDPROF" report -i three.data
 
+# Two programs of one name that are both gone: their rows are to be told apart.
+mkdir -p a b && cp kept a/three && cp kept b/three
+check 'two of one name: they are recorded' status 0 "$SKIDPROF" record -q --pmu sim -o both.data sh -c 'a/three 3000; b/three 3000'
+rm a/three b/three
+"$SKIDPROF" report -i both.data --format json >out 2>err
+check 'each has a name of its own' json 'sorted(f["full_name"].split("/")[-2] for f in d["functions"] if f["module"].endswith("three")) == ["a", "b"]'
+
 # Go's linker, and --build-id=none, leave no build id to tell another build by.
 gcc -O2 -g -Wl,--build-id=none three.c -o three
 check 'without a build id: it is recorded' record_three
