@@ -7,6 +7,7 @@
 #include "correct/model/model.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "profiler/binary/module.h"
 #include "report/inclusive/cut_stacks.h"
 #include "report/inclusive/inclusive.h"
 #include "report/number.h"
@@ -438,6 +439,22 @@ static const char *stacks_cut(const struct profile *p, char *text, size_t size)
 	return text;
 }
 
+/* More than a little was sampled in files that are gone, or another build's: without them no copy of a stack is unwound past them. */
+static bool files_are_gone(const struct profile *p)
+{
+	double gone = 0, all = 0;
+
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *func = &p->funcs[i];
+		const bool known = func->module < p->n_modules;
+
+		all += func->count.n_samples;
+		if (known && strstr(p->modules[func->module].trouble, MODULE_REMEDY))
+			gone += func->count.n_samples;
+	}
+	return gone > model->little * all;
+}
+
 static void note_cut_stacks(const struct profile *p, FILE *f)
 {
 	double cut = cut_stacks_share(p), open = cut_stacks_open_share(p);
@@ -462,6 +479,10 @@ static void note_cut_stacks(const struct profile *p, FILE *f)
 		      "-fno-omit-frame-pointer";
 	else if (strcmp(chains, "branch records") == 0)
 		why = "branch records hold the innermost calls only: record -g dwarf tells it";
+	else if (files_are_gone(p))
+		why = "copies of the stack are unwound with the files that ran, and some are gone: give "
+		      "their "
+		      "directory with --symfs";
 	fprintf(f,
 	        "# STACKS ARE CUT: those of %.3g%% of the samples do not reach where their thread begins; "
 	        "BOUNDS hold what is not known;\n# %s\n",
@@ -618,6 +639,14 @@ void children_note(const struct profile *p, const struct report_opts *o, FILE *f
 	} else if (inclusive_source(p) == INCLUSIVE_FLOW) {
 		note_flow(p, o, f);
 		note_number(p, f);
+	} else if (p->meta.chains && *p->meta.chains) {
+		fprintf(f,
+		        "# who called: nothing tells; no sample's call stack (%s) has a caller that can be "
+		        "told%s\n",
+		        p->meta.chains,
+		        strcmp(p->meta.chains, CHAINS_COPIES) == 0
+		                ? ": to unwind them takes the files that ran, under --symfs"
+		                : "");
 	} else {
 		fputs("# who called: nothing tells; this recording has no call stacks (record -g) and no hot "
 		      "region\n",

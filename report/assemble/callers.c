@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "correct/model/effort.h"
+#include "report/profile.h"
 
 enum {
 	DEFAULT_MAX_STACK = 127, /* kernel.perf_event_max_stack, as it is shipped */
@@ -46,7 +47,7 @@ const char *callers_source(const struct recording *rec)
 		if ((int)i == rec->burst_event)
 			continue;
 		if (has_copy(a))
-			return "copies of the stack, unwound";
+			return CHAINS_COPIES;
 		if (has_lbr(a))
 			return "branch records";
 		if (a->sample_type & PERF_SAMPLE_CALLCHAIN)

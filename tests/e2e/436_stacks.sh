@@ -216,6 +216,11 @@ if "$SKIDPROF" record -g dwarf -q --pmu clock --bursts 0 -F 4000 -o nest.data ./
 	check 'a recursion by who began it' json '[r["function"] for r in d["callers"]] == ["run"]'
 	"$SKIDPROF" report -i nest.data --children >out 2>err
 	check 'what it rests on is said' has out 'by copies of the stack, unwound'
+	mv nest gone
+	"$SKIDPROF" report -i nest.data --children >out 2>err
+	check 'without the file that ran they are not unwound' has out 'the files that ran'
+	check 'which longer ones would not help' sh -c '! grep -q "too short\|no call stacks" out'
+	mv gone nest
 	if command -v perf >/dev/null; then
 		perf report -i nest.data --stdio --children -g none --percent-limit 0 2>/dev/null >perf.txt
 		check "shares are those of perf's unwinding of the same samples" python3 - <<'END'
