@@ -16,6 +16,11 @@ struct list {
 	size_t n, cap;
 };
 
+/* From a block to another of its component. */
+struct way {
+	uint32_t from, to;
+};
+
 struct peel {
 	struct shape *s;
 	const struct flow_graph *g;
@@ -29,9 +34,12 @@ struct peel {
 	struct groups calls;       /* edges by call */
 	uint32_t *comp;            /* [n] the root of its component: one of its blocks */
 	uint32_t *local;           /* [n] in part_graph() */
-	uint8_t *hit;              /* [n] a root whose component lost an edge in this round */
+	uint8_t *hit;              /* [n] a root whose component is to be taken apart in this round */
 	uint8_t *header, *touched; /* [n] */
 	struct list calls_touched; /* that lost an edge since they were looked at */
+	VEC(struct way) lost;      /* edges of calls that went in this round, and what they led to */
+	uint32_t stamp, *seen[2];  /* [n] the search that last came to a block, forward and backward */
+	size_t room;               /* work that may be done for them */
 	struct list parts;         /* blocks of the components that are looked at */
 	size_t n_away;             /* edges by which callees may be left for good */
 	bool away;                 /* there were some in the last round */
@@ -98,6 +106,15 @@ static void choose_skips(struct peel *p, const struct list *calls, bool *crossed
 	}
 }
 
+/* A loop of one block may be all that its component is. */
+static void lose(struct peel *p, uint32_t e)
+{
+	if (p->from[e] == p->to[e])
+		p->hit[p->comp[p->from[e]]] = 1;
+	else
+		vec_add(&p->lost, ((struct way){ p->from[e], p->to[e] }));
+}
+
 /* A call that has only ways in, or back, loses them. */
 static void match_call(struct peel *p, uint32_t call, bool away)
 {
@@ -114,7 +131,7 @@ static void match_call(struct peel *p, uint32_t call, bool away)
 	for (uint32_t k = 0; k < n; k++)
 		if (p->on[item[k]] && is_of_call(p, item[k])) {
 			take_away(p, item[k]);
-			p->hit[p->comp[p->from[item[k]]]] = 1;
+			lose(p, item[k]);
 		}
 }
 
@@ -131,7 +148,141 @@ static void match_calls(struct peel *p, const struct list *calls)
 
 /* ---- components ---- */
 
-/* Components that lost an edge are taken apart; all that is left, where they may be other ones than before. */
+/* A search from one end of a way that a component lost, for its other end. */
+struct search {
+	const struct groups *edges;
+	const uint32_t *end; /* [m] where an edge leads to, in the search's direction */
+	uint32_t *seen;
+	struct list found;
+	size_t next, work;
+};
+
+/* One block further.  False: there is none left. */
+static bool search_on(const struct peel *p, struct search *s, const struct search *other, bool *met)
+{
+	uint32_t b;
+
+	if (s->next == s->found.n)
+		return false;
+	b = s->found.v[s->next++];
+	s->work++;
+	for (uint32_t k = s->edges->first[b]; k < s->edges->first[b + 1] && !*met; k++) {
+		uint32_t e = s->edges->of[k], to = s->end[e];
+
+		s->work++;
+		if (!is_inside(p, e))
+			continue;
+		*met = other->seen[to] == p->stamp;
+		if (s->seen[to] != p->stamp) {
+			s->seen[to] = p->stamp;
+			vec_add(&s->found, to);
+		}
+	}
+	return true;
+}
+
+/*
+ * What a search found has no edge from the rest, or to it: nothing but lost ways.  By these, through what was found, went ways
+ * among the blocks of the rest, which are lost as well: from where a lost way begins (s: where an edge into the found does) to where an
+ * edge out of the found ends (s: where a lost way does).
+ */
+static void lose_ways_through(struct peel *p, const struct search *s, bool forward, uint32_t rest,
+                              size_t *work)
+{
+	const uint32_t found = p->comp[s->found.v[0]];
+	const struct groups *across = forward ? &p->in : &p->out;
+	const uint32_t *far = forward ? p->from : p->to;
+	struct list near = { 0 }, ends = { 0 };
+
+	for (size_t i = 0; i < p->lost.n; i++) {
+		struct way w = p->lost.v[i];
+		bool in = p->comp[w.from] == rest && p->comp[w.to] == found,
+		     out = p->comp[w.from] == found && p->comp[w.to] == rest;
+
+		if (forward ? out : in)
+			vec_add(&near, forward ? w.to : w.from);
+		else if (forward ? in : out)
+			vec_add(&ends, forward ? w.from : w.to);
+	}
+	for (size_t i = 0; i < s->found.n; i++)
+		for (uint32_t k = across->first[s->found.v[i]]; k < across->first[s->found.v[i] + 1]; k++)
+			if (p->on[across->of[k]] && p->comp[far[across->of[k]]] == rest)
+				vec_add(&ends, far[across->of[k]]);
+	*work += p->lost.n + near.n * ends.n;
+	for (size_t i = 0; i < near.n && *work < p->room; i++)
+		for (size_t k = 0; k < ends.n; k++)
+			vec_add(&p->lost, (forward ? (struct way){ ends.v[k], near.v[i] }
+			                           : (struct way){ near.v[i], ends.v[k] }));
+	vec_fini(&near);
+	vec_fini(&ends);
+}
+
+/* Has a block an edge within its component? */
+static bool goes_on(const struct peel *p, uint32_t b)
+{
+	for (uint32_t k = p->out.first[b]; k < p->out.first[b + 1]; k++)
+		if (is_inside(p, p->out.of[k]))
+			return true;
+	return false;
+}
+
+/*
+ * Is the end of a lost way still come to from where it begins?  Else what one of two searches found, which is all that comes before the
+ * end or behind the beginning, is apart.  They take turns, so that this costs what the smaller one has.
+ */
+static void part_at(struct peel *p, struct way w)
+{
+	const uint32_t root = p->comp[w.from];
+	struct search way[] = { { .edges = &p->out, .end = p->to, .seen = p->seen[0] },
+		                { .edges = &p->in, .end = p->from, .seen = p->seen[1] } };
+	struct search *s;
+	size_t work = 0;
+	bool met = w.from == w.to;
+
+	p->stamp++;
+	way[0].seen[w.from] = way[1].seen[w.to] = p->stamp;
+	vec_add(&way[0].found, w.from);
+	vec_add(&way[1].found, w.to);
+	do {
+		s = &way[way[1].work < way[0].work];
+		work = way[0].work + way[1].work;
+	} while (!met && work < p->room && search_on(p, s, &way[s == way], &met));
+	if (!met && work < p->room && s->seen[root] != p->stamp) {
+		/* Without its header the rest may be no loop, and one block may be all of it. */
+		for (size_t i = 0; i < s->found.n; i++) {
+			p->comp[s->found.v[i]] = s->found.v[0];
+			p->hit[root] |= p->header[s->found.v[i]];
+		}
+		p->hit[root] |= !goes_on(p, root);
+		p->hit[s->found.v[0]] = 1;
+		lose_ways_through(p, s, s == way, root, &work);
+	} else if (!met) {
+		p->hit[root] = 1;
+	}
+	if (work >= p->room)
+		p->hit[root] = 1;
+	p->room -= work < p->room ? work : p->room;
+	vec_fini(&way[0].found);
+	vec_fini(&way[1].found);
+}
+
+/*
+ * What the edges of calls that went hold apart: components that they were all that held together.  Where finding that out comes to
+ * more work than taking components apart, these are.
+ */
+static void part_at_cuts(struct peel *p)
+{
+	p->room = p->m;
+	for (size_t i = 0; i < p->lost.n; i++) {
+		struct way w = p->lost.v[i];
+		uint32_t root = p->comp[w.from];
+
+		if (root != GONE && root == p->comp[w.to] && !p->hit[root])
+			part_at(p, w);
+	}
+}
+
+/* Components that lost an edge that held them together are taken apart; all that is left, where they may be other ones than before. */
 static void list_parts(struct peel *p, bool all)
 {
 	uint32_t some = NONE;
@@ -252,6 +403,9 @@ static void peel_once(struct peel *p, bool whole)
 		p->touched[calls.v[i]] = 0;
 	choose_skips(p, &calls, &whole);
 	match_calls(p, &calls);
+	if (!whole)
+		part_at_cuts(p);
+	p->lost.n = 0;
 	list_parts(p, whole);
 	if (p->parts.n)
 		settle(p);
@@ -288,13 +442,15 @@ static void peel_init(struct peel *p, struct shape *s)
 
 	*p = (struct peel){ .s = s, .g = s->view->g, .n = (uint32_t)n, .block = s->blocks.v };
 	p->edge = mem_malloc((4 * most + 1) * sizeof(uint32_t));
-	p->comp = mem_calloc(2 * n + 1, sizeof(uint32_t));
+	p->comp = mem_calloc(4 * n + 1, sizeof(uint32_t));
 	p->on = mem_malloc(most + 1);
 	p->hit = mem_calloc(3 * n + 1, 1);
 	p->from = p->edge + most;
 	p->to = p->from + most;
 	p->call = p->to + most;
 	p->local = p->comp + n;
+	p->seen[0] = p->local + n;
+	p->seen[1] = p->seen[0] + n;
 	p->header = p->hit + n;
 	p->touched = p->header + n;
 	for (uint32_t i = 0; i < n; i++)
@@ -326,6 +482,7 @@ static void peel_fini(struct peel *p)
 	groups_fini(&p->out);
 	groups_fini(&p->calls);
 	free(p->calls_touched.v);
+	vec_fini(&p->lost);
 	free(p->parts.v);
 }
 
