@@ -480,9 +480,8 @@ static void note_cut_stacks(const struct profile *p, FILE *f)
 	else if (strcmp(chains, "branch records") == 0)
 		why = "branch records hold the innermost calls only: record -g dwarf tells it";
 	else if (files_are_gone(p))
-		why = "copies of the stack are unwound with the files that ran, and some are gone: give "
-		      "their "
-		      "directory with --symfs";
+		why = "copies of the stack are unwound with the files that ran, some of which are gone: "
+		      "give their directory with --symfs";
 	fprintf(f,
 	        "# STACKS ARE CUT: those of %.3g%% of the samples do not reach where their thread begins; "
 	        "BOUNDS hold what is not known;\n# %s\n",

@@ -543,7 +543,7 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 		fprintf(f,
 		        "# the file holds a trace (%s), which is not read: 'perf inject --itrace=i100us' "
 		        "makes "
-		        "samples of it that are\n",
+		        "samples of it\n",
 		        m->trace);
 	if (m->unfinished)
 		fputs("# the recorder did not finish this file: what had been written is shown\n", f);

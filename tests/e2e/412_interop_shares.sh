@@ -62,8 +62,9 @@ for mode in plain g z pipe; do
 done
 
 # In a group whose counters are read with each sample, perf weighs a sample not by its period but by how far each counter
-# got since the task's last sample. So perf's shares of such a file are found in the reads, and ours in the samples.
-# Where the period is fixed the read tells how many overflows a sample stands for: two, where one interrupt served both.
+# got since the task's last sample.  So perf's shares of such a file are found in the reads, and so are ours where a frequency was
+# asked for, whose periods are guesses.  Where the period is fixed ours are in the samples: the read tells how many overflows one
+# stands for, two where one interrupt served both.
 read_shares() # FILE EVENT COLUMN [PERIOD]
 {
 	perf report -i "$1" --no-children -g none --stdio --group -F overhead,sym 2>/dev/null >perf.func
@@ -82,8 +83,9 @@ for line in open("records"):
     value = int(dict(v.rsplit("=", 1) for v in w[8:])[event])
     stands_for = 0
     if w[4] == event:
-        stands_for = value // period - told.get(w[1], 0) if period else 1
-        told[w[1]] = value // period if period else 0
+        # Without a period, of one event.
+        stands_for = value // (period or 1) - told.get(w[1], 0)
+        told[w[1]] = value // (period or 1)
     where = [name for start, size, name in symbols if start <= int(w[5], 16) < start + size]
     for key in [""] + where[:1]:
         by_read[key] = by_read.get(key, 0) + value - last.get(w[1], 0)
@@ -107,7 +109,7 @@ P
 cpu=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')
 on=(taskset -c "$cpu")
 record s.data -e '{cpu-clock,task-clock,page-faults}:S'
-check "perf record -e '{...}:S': perf's shares are in the reads, ours in the samples" read_shares s.data cpu-clock 0
+check "perf record -e '{...}:S': perf's shares are in the reads, and ours" read_shares s.data cpu-clock 0
 check 'our recording' status 0 "$SKIDPROF" record -q --pmu sim --bursts=0 -e instructions,cycles,branches -o ours.data ./two
 check 'the same of our recording: instructions' read_shares ours.data instructions 0 10007
 check 'perf evlist -v reads it' sh -c 'perf evlist -v -i ours.data >out 2>err && test ! -s err && test "$(wc -l <out)" -ge 3'
