@@ -96,6 +96,7 @@ struct full {
 	struct posterior *post;
 	double *t, *hessian;
 	bool short_of_mode; /* the last search for the mode ended before it was reached */
+	bool met;           /* the exact equations are, by some flow */
 };
 
 static void full_fini(struct full *fu)
@@ -201,7 +202,8 @@ static int settle_exact(struct full *fu)
 	if (mean_square(fu, 0, fu->n_exact) > model->missed)
 		fu->short_of_mode |= posterior_nearest(fu->post, fu->t, fu->hessian);
 	square = mean_square(fu, 0, fu->n_exact);
-	if (square <= model->missed)
+	fu->met = square <= model->missed;
+	if (fu->met)
 		return 0;
 	gross = square > reason_limit_no_flow_squares;
 	if (gross && fu->short_of_mode)
@@ -218,7 +220,8 @@ static int settle_exact(struct full *fu)
 /*
  * Equations [first, n) come to the exact ones.  Where the two disagree the exact ones are right, and the newcomers' noise
  * is raised until the totals are met again.  Where less belief in newcomers does not bring the exact ones nearer, those
- * contradict one another or the bounds of the flow by as much: it is their noise then.
+ * contradict one another or the bounds of the flow by as much: it is their noise then.  Not so where a flow meets them, and they are
+ * missed by more than any noise: few bursts may know a flow to nearly nothing, and wrongly.
  */
 static void admit(struct full *fu, size_t first)
 {
@@ -232,7 +235,8 @@ static void admit(struct full *fu, size_t first)
 		if (n == first)
 			break;
 		exact = mean_square(fu, 0, fu->n_exact);
-		if (exact > model->missed && exact > model->most * before) {
+		if (exact > model->missed && exact > model->most * before &&
+		    !(fu->met && exact > reason_limit_no_flow_squares)) {
 			raise_noise(fu, first, n, 1 / raised);
 			raise_noise(fu, 0, fu->n_exact, sqrt(exact));
 			break;

@@ -218,7 +218,7 @@ static void trip_counts_settle_what_totals_do_not(void **state)
  * Sd of how often B is passed by, which stacks know to be 1000 +- 50, beside n totals of n_B and stacks that know it, too:
  * {value, sd} each.  The total of instructions is loose: 33,000 +- 10,000.
  */
-static double sd_of_passing(size_t n_totals, const double total[2], const double stacks[2])
+static double sd_of_passing(size_t n_totals, const double total[2], const double stacks[2], double *mean_b)
 {
 	struct insn insns[19];
 	double seen[19] = { 0 }, cyc[19] = { 0 }, sum = 0, sq = 0, n;
@@ -249,6 +249,8 @@ static double sd_of_passing(size_t n_totals, const double total[2], const double
 
 		sum += past;
 		sq += past * past;
+		if (mean_b)
+			*mean_b += (double)sol.draws[i * 3 + B] / n;
 	}
 	solution_fini(&sol);
 	equations_fini(&eqs);
@@ -268,7 +270,19 @@ static void stacks_are_not_doubted_for_what_doubt_does_not_mend(void **state)
 
 	(void)state;
 	/* 50 sqrt(.72) within 15% (five of the 3% that 600 independent draws tell it to), and half as much again by misses. */
-	assert_in_range((uintmax_t)sd_of_passing(1, total, stacks), 36, 73);
+	assert_in_range((uintmax_t)sd_of_passing(1, total, stacks, NULL), 36, 73);
+}
+
+/* A total that says 1040 +- 1 is missed by 40 of these, which is no chance, and some flow meets it: those stacks know it wrongly. */
+static void totals_that_a_flow_meets_are_not_doubted_for_stacks(void **state)
+{
+	const double total[] = { 1040, 1 }, stacks[] = { 1000, 0.001 };
+	double mean_b = 0;
+
+	(void)state;
+	sd_of_passing(1, total, stacks, &mean_b);
+	/* Three deviations of a total that is missed by no more than chance. */
+	assert_float_equal(mean_b, 1040, 3);
 }
 
 /*
@@ -282,9 +296,9 @@ static void misses_of_stacks_spread_draws_less_where_totals_are_many(void **stat
 
 	(void)state;
 	/* Within 15%, five of the 3% that 600 independent draws tell it to. */
-	assert_float_equal(sd_of_passing(1, total, stacks), 50 * sqrt(8), 21);
-	assert_float_equal(sd_of_passing(12, total, stacks), 50 * sqrt(0.72 + 8. / 13 * 7.28), 17);
-	assert_float_equal(sd_of_passing(12, total, hit), 50 * sqrt(0.72), 6.4);
+	assert_float_equal(sd_of_passing(1, total, stacks, NULL), 50 * sqrt(8), 21);
+	assert_float_equal(sd_of_passing(12, total, stacks, NULL), 50 * sqrt(0.72 + 8. / 13 * 7.28), 17);
+	assert_float_equal(sd_of_passing(12, total, hit, NULL), 50 * sqrt(0.72), 6.4);
 }
 
 /*
@@ -647,6 +661,7 @@ int main(void)
 		cmocka_unit_test(exact_totals_settle_two_flows),
 		cmocka_unit_test(trip_counts_settle_what_totals_do_not),
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
+		cmocka_unit_test(totals_that_a_flow_meets_are_not_doubted_for_stacks),
 		cmocka_unit_test(misses_of_stacks_spread_draws_less_where_totals_are_many),
 		cmocka_unit_test(many_idle_flows_do_not_hold_totals_off),
 		cmocka_unit_test(noise_that_goes_together_is_parted),
