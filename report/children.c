@@ -446,10 +446,10 @@ static bool files_are_gone(const struct profile *p)
 
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *func = &p->funcs[i];
-		const bool known = func->module < p->n_modules;
+		const char *trouble = func->module < p->n_modules ? p->modules[func->module].trouble : "";
 
 		all += func->count.n_samples;
-		if (known && strstr(p->modules[func->module].trouble, MODULE_REMEDY))
+		if (trouble[module_remedy_at(trouble)])
 			gone += func->count.n_samples;
 	}
 	return gone > model->little * all;

@@ -541,9 +541,8 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 		        m->branches);
 	if (m->trace)
 		fprintf(f,
-		        "# the file holds a trace (%s), which is not read: 'perf inject --itrace=i100us' "
-		        "makes "
-		        "samples of it\n",
+		        "# the file holds a trace (%s), which is not read: "
+		        "'perf inject --itrace=i100us' makes samples of it\n",
 		        m->trace);
 	if (m->unfinished)
 		fputs("# the recorder did not finish this file: what had been written is shown\n", f);
@@ -552,11 +551,10 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 /* Does the trouble end with what to do about it, which is the same for many?  Then it goes. */
 static bool cut_remedy(char *why)
 {
-	size_t n = strlen(why), tail = strlen(MODULE_REMEDY);
-	bool has = n >= tail && !strcmp(why + n - tail, MODULE_REMEDY);
+	size_t at = module_remedy_at(why);
+	bool has = why[at];
 
-	if (has)
-		why[n - tail] = '\0';
+	why[at] = '\0';
 	return has;
 }
 

@@ -181,40 +181,45 @@ static bool search_on(const struct peel *p, struct search *s, const struct searc
 	return true;
 }
 
+/* In a search's direction; and back. */
+static struct way turned(struct way w, bool forward)
+{
+	return forward ? w : (struct way){ .from = w.to, .to = w.from };
+}
+
 /*
- * What a search found has no edge from the rest, or to it: nothing but lost ways.  By these, through what was found, went ways
- * among the blocks of the rest, which are lost as well: from where a lost way begins (s: where an edge into the found does) to where an
- * edge out of the found ends (s: where a lost way does).
+ * What a search found leads nowhere else in its direction, but for lost ways.  By these, through what was found, went ways among the
+ * blocks of the rest, which are lost as well: from where edges and lost ways lead into the found to where lost ways lead out of it.
  */
-static void lose_ways_through(struct peel *p, const struct search *s, bool forward, uint32_t rest,
-                              size_t *work)
+static void lose_ways_through(struct peel *p, const struct search *s, const struct search *other,
+                              uint32_t rest, size_t *work)
 {
 	const uint32_t found = p->comp[s->found.v[0]];
-	const struct groups *across = forward ? &p->in : &p->out;
-	const uint32_t *far = forward ? p->from : p->to;
-	struct list near = { 0 }, ends = { 0 };
+	const bool forward = s->edges == &p->out;
+	struct list in = { 0 }, out = { 0 };
 
 	for (size_t i = 0; i < p->lost.n; i++) {
-		struct way w = p->lost.v[i];
-		bool in = p->comp[w.from] == rest && p->comp[w.to] == found,
-		     out = p->comp[w.from] == found && p->comp[w.to] == rest;
+		struct way w = turned(p->lost.v[i], forward);
 
-		if (forward ? out : in)
-			vec_add(&near, forward ? w.to : w.from);
-		else if (forward ? in : out)
-			vec_add(&ends, forward ? w.from : w.to);
+		if (p->comp[w.from] == rest && p->comp[w.to] == found)
+			vec_add(&in, w.from);
+		else if (p->comp[w.from] == found && p->comp[w.to] == rest)
+			vec_add(&out, w.to);
 	}
 	for (size_t i = 0; i < s->found.n; i++)
-		for (uint32_t k = across->first[s->found.v[i]]; k < across->first[s->found.v[i] + 1]; k++)
-			if (p->on[across->of[k]] && p->comp[far[across->of[k]]] == rest)
-				vec_add(&ends, far[across->of[k]]);
-	*work += p->lost.n + near.n * ends.n;
-	for (size_t i = 0; i < near.n && *work < p->room; i++)
-		for (size_t k = 0; k < ends.n; k++)
-			vec_add(&p->lost, (forward ? (struct way){ ends.v[k], near.v[i] }
-			                           : (struct way){ near.v[i], ends.v[k] }));
-	vec_fini(&near);
-	vec_fini(&ends);
+		for (uint32_t k = other->edges->first[s->found.v[i]];
+		     k < other->edges->first[s->found.v[i] + 1]; k++) {
+			uint32_t e = other->edges->of[k];
+
+			if (p->on[e] && p->comp[other->end[e]] == rest)
+				vec_add(&in, other->end[e]);
+		}
+	*work += p->lost.n + in.n * out.n;
+	for (size_t i = 0; i < out.n && *work < p->room; i++)
+		for (size_t k = 0; k < in.n; k++)
+			vec_add(&p->lost, turned((struct way){ in.v[k], out.v[i] }, forward));
+	vec_fini(&in);
+	vec_fini(&out);
 }
 
 /* Has a block an edge within its component? */
@@ -226,6 +231,21 @@ static bool goes_on(const struct peel *p, uint32_t b)
 	return false;
 }
 
+/* What a search found, without the root of its component, is a component of its own, or several: that is seen later. */
+static void split_off(struct peel *p, const struct search *s, const struct search *other, uint32_t root,
+                      size_t *work)
+{
+	/* Without its header the rest may be no loop, and one block may be all of it. */
+	for (size_t i = 0; i < s->found.n; i++) {
+		p->comp[s->found.v[i]] = s->found.v[0];
+		p->hit[root] |= p->header[s->found.v[i]];
+	}
+	p->hit[root] |= !goes_on(p, root);
+	p->hit[s->found.v[0]] = 1;
+	lose_ways_through(p, s, other, root, work);
+	p->hit[root] |= *work >= p->room;
+}
+
 /*
  * Is the end of a lost way still come to from where it begins?  Else what one of two searches found, which is all that comes before the
  * end or behind the beginning, is apart.  They take turns, so that this costs what the smaller one has.
@@ -235,8 +255,8 @@ static void part_at(struct peel *p, struct way w)
 	const uint32_t root = p->comp[w.from];
 	struct search way[] = { { .edges = &p->out, .end = p->to, .seen = p->seen[0] },
 		                { .edges = &p->in, .end = p->from, .seen = p->seen[1] } };
-	struct search *s;
-	size_t work = 0;
+	struct search *s, *other;
+	size_t work;
 	bool met = w.from == w.to;
 
 	p->stamp++;
@@ -245,22 +265,13 @@ static void part_at(struct peel *p, struct way w)
 	vec_add(&way[1].found, w.to);
 	do {
 		s = &way[way[1].work < way[0].work];
+		other = &way[s == way];
 		work = way[0].work + way[1].work;
-	} while (!met && work < p->room && search_on(p, s, &way[s == way], &met));
-	if (!met && work < p->room && s->seen[root] != p->stamp) {
-		/* Without its header the rest may be no loop, and one block may be all of it. */
-		for (size_t i = 0; i < s->found.n; i++) {
-			p->comp[s->found.v[i]] = s->found.v[0];
-			p->hit[root] |= p->header[s->found.v[i]];
-		}
-		p->hit[root] |= !goes_on(p, root);
-		p->hit[s->found.v[0]] = 1;
-		lose_ways_through(p, s, s == way, root, &work);
-	} else if (!met) {
+	} while (!met && work < p->room && search_on(p, s, other, &met));
+	if (!met && (work >= p->room || s->seen[root] == p->stamp))
 		p->hit[root] = 1;
-	}
-	if (work >= p->room)
-		p->hit[root] = 1;
+	else if (!met)
+		split_off(p, s, other, root, &work);
 	p->room -= work < p->room ? work : p->room;
 	vec_fini(&way[0].found);
 	vec_fini(&way[1].found);

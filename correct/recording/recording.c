@@ -334,6 +334,15 @@ static uint64_t *told_before(struct recording *r, const struct pd_record *rec)
 	return pairs_in(&r->told_by, &r->told, (uint64_t)r->as_recorded << 32 | tid, counters_of(rec));
 }
 
+/* How far a counter has come since its last sample.  A value that goes back has begun anew. */
+static uint64_t counted_since(uint64_t value, uint64_t *last)
+{
+	uint64_t n = value >= *last ? value - *last : value;
+
+	*last = value;
+	return n;
+}
+
 /* Counters run over again while an interrupt is on its way: its sample stands for all of that, and not for samples that are lost. */
 static void take_periods(struct recording *r, struct pd_record *rec)
 {
@@ -347,8 +356,7 @@ static void take_periods(struct recording *r, struct pd_record *rec)
 	told = told_before(r, rec);
 	/* The period that a frequency has come to is a guess at what comes, and its sample has what came. */
 	if (attr->freq) {
-		rec->sample.period = n >= *told ? n - *told : n;
-		*told = n;
+		rec->sample.period = counted_since(n, told);
 		return;
 	}
 	n /= attr->sample_period;
@@ -364,18 +372,15 @@ static void show_counted(struct recording *r, const struct pd_record *cycles, st
                          recording_fn *fn, void *arg)
 {
 	struct pd_record rec = *cycles;
-	uint64_t value, *last;
+	uint64_t value;
 
 	if (!r->insn_counted || cycles->event != r->cyc_event ||
 	    !sample_value(&cycles->sample, r->insn_event, &value))
 		return;
 	rec.event = r->as_recorded = r->insn_event;
-	last = told_before(r, cycles);
-	/* Values that go back have begun anew. */
-	rec.sample.period = value >= *last ? value - *last : value;
+	rec.sample.period = counted_since(value, told_before(r, cycles));
 	/* What stands beside it was shown with the cycles. */
 	rec.sample.n_values = rec.sample.n_branches = r->n_apart = 0;
-	*last = value;
 	if (rec.sample.period)
 		fn(arg, r, &rec, place);
 }

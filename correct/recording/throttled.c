@@ -35,7 +35,7 @@ struct gap {
 
 struct of_event {
 	VEC(struct gap) gaps; /* between samples of one thread, but for what it was stopped */
-	VEC(float) stops;
+	VEC(double) stops;    /* ns */
 	double share;
 };
 
@@ -81,7 +81,7 @@ static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
 	if (s->stopped && time_ns > s->since_ns) {
 		last->stopped_ns += (double)(time_ns - s->since_ns);
 		if (t->events[last->event].stops.n < EFFORT_GAPS)
-			vec_add(&t->events[last->event].stops, (float)(time_ns - s->since_ns));
+			vec_add(&t->events[last->event].stops, (double)(time_ns - s->since_ns));
 	}
 	s->stopped = false;
 }
@@ -159,16 +159,12 @@ static double awake_ns(const struct of_event *e)
 }
 
 /* A tick ends a stop, where the thread runs: one that is much longer than the middle one was as long as that, and then it slept. */
-static double stopped_ns(const struct of_event *e)
+static double stopped_ns(struct of_event *e)
 {
-	double *ns = mem_malloc((e->stops.n + 1) * sizeof(*ns)), middle, sum = 0;
+	double middle = e->stops.n ? select_nth(e->stops.v, e->stops.n, e->stops.n / 2) : 0, sum = 0;
 
 	for (size_t i = 0; i < e->stops.n; i++)
-		ns[i] = (double)e->stops.v[i];
-	middle = e->stops.n ? select_nth(ns, e->stops.n, e->stops.n / 2) : 0;
-	for (size_t i = 0; i < e->stops.n; i++)
-		sum += ns[i] <= model->rest_asleep * middle ? ns[i] : middle;
-	free(ns);
+		sum += e->stops.v[i] <= model->rest_asleep * middle ? e->stops.v[i] : middle;
 	return sum;
 }
 

@@ -67,6 +67,15 @@ static uint32_t layer_of(const char *path, size_t *len)
 	return layer > UINT32_MAX ? UINT32_MAX : (uint32_t)layer;
 }
 
+#define REMEDY "; give the directory that holds the right one with --symfs, or record again"
+
+size_t module_remedy_at(const char *why)
+{
+	size_t n = strlen(why), tail = strlen(REMEDY);
+
+	return n >= tail && !strcmp(why + n - tail, REMEDY) ? n - tail : n;
+}
+
 static const char *pseudo_reason(const char *path)
 {
 	if (begins(path, "[kernel") || begins(path, "[guest.kernel"))
@@ -75,8 +84,7 @@ static const char *pseudo_reason(const char *path)
 		return "the kernel's old system call page: no file holds it";
 	if (!strcmp(path, "[unmapped]"))
 		return "code at addresses that no mapping in the file holds: it was mapped before the "
-		       "recording "
-		       "began, or its record was lost";
+		       "recording began, or its record was lost";
 	if (!strcmp(path, "[guest]"))
 		return "a virtual machine's guest: what code that was is known inside it only";
 	if (!strcmp(path, "[heap]") || begins(path, "[stack"))
@@ -138,7 +146,7 @@ static void open_file(struct module *m)
 	m->opened = mem_printf("%s%.*s", m->opts.symfs ? m->opts.symfs : "", (int)len, m->path);
 	m->fd = open(m->opened, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (m->fd < 0)
-		module_unusable(m, MODULE_MISSING, "%s: %s%s" MODULE_REMEDY, m->opened, strerror(errno),
+		module_unusable(m, MODULE_MISSING, "%s: %s%s" REMEDY, m->opened, strerror(errno),
 		                was_deleted ? " (it was deleted or replaced while it ran)" : "");
 	else if (fstat(m->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		module_unusable(m, MODULE_FOREIGN, "%s: not a regular file", m->opened);
@@ -299,7 +307,7 @@ static void check_age(struct module *m)
 	free(m->why);
 	m->why = mem_printf(
 	        "%s: it may not be the file that ran: it was written after the recording, which has no "
-	        "build id of it" MODULE_REMEDY,
+	        "build id of it" REMEDY,
 	        m->opened);
 }
 
@@ -314,7 +322,7 @@ static void check_release(struct module *m)
 	free(m->why);
 	m->why = mem_printf(
 	        "%s: it may not be the code that ran: this kernel is %s, the recorded one %s, and the "
-	        "recording has no build id of it" MODULE_REMEDY,
+	        "recording has no build id of it" REMEDY,
 	        m->opened, here.release, m->opts.os_release);
 }
 
@@ -341,7 +349,7 @@ static void check_build_id(struct module *m, const uint8_t *want, size_t want_by
 		return;
 	wanted = to_hex(want, want_bytes);
 	module_unusable(m, MODULE_MISMATCH,
-	                "%s: not the file that ran: its build id is %s, the recorded one %s" MODULE_REMEDY,
+	                "%s: not the file that ran: its build id is %s, the recorded one %s" REMEDY,
 	                m->opened, m->build_id ? m->build_id : "missing", wanted);
 	free(wanted);
 }

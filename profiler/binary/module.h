@@ -14,9 +14,6 @@
 
 struct module;
 
-/* What to do about a file that is missing or isn't the one that ran: words of it end so. */
-#define MODULE_REMEDY "; give the directory that holds the right one with --symfs, or record again"
-
 enum module_state {
 	MODULE_OK,
 	MODULE_MISSING,  /* no such file */
@@ -37,6 +34,12 @@ struct module_options {
 	uint64_t kernel_text;
 	const char *kernel_symbol;
 };
+
+/*
+ * Where in the words of a state what to do about a file that is gone or isn't the one that ran begins, which is the same for all;
+ * their length where they are about something else.
+ */
+size_t module_remedy_at(const char *why);
 
 /*
  * Always gives a module, usable to the degree of its state: one that isn't

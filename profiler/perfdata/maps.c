@@ -6,8 +6,6 @@
 #include "profiler/perfdata/maps_int.h"
 
 enum {
-	MISC_CPUMODE = 7,
-	MISC_GUEST_KERNEL = 4,
 	MISC_FORK_EXEC = 1 << 13,
 	KERNEL_PID = -1,
 	/* Processes that ended are kept until so many more have: their last samples may come late. */
@@ -252,8 +250,7 @@ int maps_apply(struct maps *m, const struct pd_record *rec)
 {
 	int rc = 0;
 
-	/* A guest's addresses are not ours. */
-	if ((rec->misc & MISC_CPUMODE) >= MISC_GUEST_KERNEL)
+	if (pd_is_guests(rec))
 		return 0;
 	switch (rec->type) {
 	case PERF_RECORD_MMAP:

@@ -107,9 +107,7 @@ struct pd_record {
 /* Of code of a virtual machine's guest, whose addresses mean nothing outside it? */
 static inline bool pd_is_guests(const struct pd_record *rec)
 {
-	const int mode = rec->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-
-	return mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER;
+	return (rec->misc & PERF_RECORD_MISC_CPUMODE_MASK) >= PERF_RECORD_MISC_GUEST_KERNEL;
 }
 
 #endif

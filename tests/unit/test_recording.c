@@ -57,6 +57,41 @@ static void write_sample(struct pd_writer *w, uint32_t tid, uint64_t cyc, uint64
 	assert_int_equal(pd_write_sample(w, &rec), 0);
 }
 
+/* A file that is written, and the recording that it is read as. */
+struct written {
+	char path[32];
+	struct pd_writer *w;
+	struct recording *r;
+};
+
+static void begin_written(struct written *f, const struct pd_writer_event events[2])
+{
+	char *words[] = { (char *)"test" };
+	struct pd_writer_info info = { .argc = 1, .argv = words, .events = events, .n_events = 2 };
+	int fd;
+
+	*f = (struct written){ .path = "/tmp/test_recording.XXXXXX" };
+	fd = mkstemp(f->path);
+	close(fd);
+	unlink(f->path);
+	assert_int_equal(pd_writer_open(f->path, &info, &f->w), 0);
+}
+
+static void read_written(struct written *f)
+{
+	struct correct_opts opts = CORRECT_OPTS_DEFAULT;
+
+	assert_int_equal(pd_writer_close(f->w), 0);
+	opts.input = f->path;
+	assert_int_equal(recording_open(&opts, &f->r), 0);
+}
+
+static void end_written(struct written *f)
+{
+	recording_close(f->r);
+	unlink(f->path);
+}
+
 /*
  * Thread 1: 1500 instructions by its first sample, 700 more by its second; an exec then begins anew with 90.
  * Thread 2 counts for itself.  A second pass sees the same.
@@ -65,32 +100,23 @@ static void instructions_counted_beside_cycles_are_shown_as_samples(void **state
 {
 	static const uint64_t insns[] = { 1500, 400, 700, 90 };
 	static const uint32_t tids[] = { 1, 2, 1, 1 };
-	char path[] = "/tmp/test_recording.XXXXXX", *words[] = { (char *)"test" };
 	struct pd_writer_event events[2];
-	struct pd_writer_info info = { .argc = 1, .argv = words, .events = events, .n_events = 2 };
-	struct correct_opts opts = CORRECT_OPTS_DEFAULT;
-	struct recording *r = NULL;
-	struct pd_writer *w = NULL;
-	int fd = mkstemp(path);
+	struct written f;
 
 	(void)state;
-	close(fd);
-	unlink(path);
 	leader_sampling(events);
-	assert_int_equal(pd_writer_open(path, &info, &w), 0);
-	write_sample(w, 1, 1000, 1500);
-	write_sample(w, 2, 1000, 400);
-	write_sample(w, 1, 2000, 2200);
-	write_sample(w, 1, 1000, 90);
-	assert_int_equal(pd_writer_close(w), 0);
-	opts.input = path;
-	assert_int_equal(recording_open(&opts, &r), 0);
-	assert_true(r->insn_counted);
-	assert_int_equal(r->insn_event, 1);
+	begin_written(&f, events);
+	write_sample(f.w, 1, 1000, 1500);
+	write_sample(f.w, 2, 1000, 400);
+	write_sample(f.w, 1, 2000, 2200);
+	write_sample(f.w, 1, 1000, 90);
+	read_written(&f);
+	assert_true(f.r->insn_counted);
+	assert_int_equal(f.r->insn_event, 1);
 	for (int pass = 0; pass < 2; pass++) {
 		struct seen seen = { .n = 0 };
 
-		assert_true(recording_each(r, "test", keep, &seen) >= 0);
+		assert_true(recording_each(f.r, "test", keep, &seen) >= 0);
 		assert_int_equal(seen.n, 8);
 		for (size_t i = 0; i < 4; i++) {
 			assert_int_equal(seen.event[2 * i], 0);
@@ -100,8 +126,7 @@ static void instructions_counted_beside_cycles_are_shown_as_samples(void **state
 			assert_int_equal(seen.tid[2 * i + 1], tids[i]);
 		}
 	}
-	recording_close(r);
-	unlink(path);
+	end_written(&f);
 }
 
 /*
@@ -113,40 +138,30 @@ static void a_late_interrupt_is_a_sample_of_all_that_its_counter_ran_over(void *
 	static const uint64_t counted[] = { 1200, 2100, 3900, 4500, 1300, 4300, 9100, 13100 },
 	                      told[] = { 1, 1, 2, 1, 1, 3, 1, 1 };
 	static const uint32_t tids[] = { 1, 2, 1, 1, 1, 1, 1, 1 };
-	char path[] = "/tmp/test_recording.XXXXXX", *words[] = { (char *)"test" };
 	struct pd_writer_event events[2];
-	struct pd_writer_info info = { .argc = 1, .argv = words, .events = events, .n_events = 2 };
-	struct correct_opts opts = CORRECT_OPTS_DEFAULT;
-	struct recording *r = NULL;
-	struct pd_writer *w = NULL;
-	int fd = mkstemp(path);
+	struct written f;
 
 	(void)state;
-	close(fd);
-	unlink(path);
 	leader_sampling(events);
 	events[0].attr.enable_on_exec = 1;
 	events[1].attr.sample_period = 1000;
-	assert_int_equal(pd_writer_open(path, &info, &w), 0);
+	begin_written(&f, events);
 	for (size_t i = 0; i < 8; i++) {
 		if (i == 6)
-			assert_int_equal(pd_write_lost(w, 10, 4, ++now_ns), 0);
-		write_sample(w, tids[i], counted[i], 7);
+			assert_int_equal(pd_write_lost(f.w, 10, 4, ++now_ns), 0);
+		write_sample(f.w, tids[i], counted[i], 7);
 	}
-	assert_int_equal(pd_writer_close(w), 0);
-	opts.input = path;
-	assert_int_equal(recording_open(&opts, &r), 0);
-	assert_false(r->insn_counted);
+	read_written(&f);
+	assert_false(f.r->insn_counted);
 	for (int pass = 0; pass < 2; pass++) {
 		struct seen seen = { .n = 0 };
 
-		assert_true(recording_each(r, "test", keep, &seen) >= 0);
+		assert_true(recording_each(f.r, "test", keep, &seen) >= 0);
 		assert_int_equal(seen.n, 8);
 		for (size_t i = 0; i < 8; i++)
 			assert_int_equal(seen.period[i], 1000 * told[i]);
 	}
-	recording_close(r);
-	unlink(path);
+	end_written(&f);
 }
 
 /* Two groups of one kind each with instructions and cycles: the second's are the first's. */
@@ -263,33 +278,23 @@ static void samples_that_no_mapping_holds_are_shown(void **state)
 static void with_a_frequency_a_sample_has_what_was_counted(void **state)
 {
 	static const uint64_t periods[] = { 900, 1400, 600, 800, 3100, 700 };
-	char path[] = "/tmp/test_recording.XXXXXX", *words[] = { (char *)"test" };
 	struct pd_writer_event events[2];
-	struct pd_writer_info info = { .argc = 1, .argv = words, .events = events, .n_events = 2 };
-	struct correct_opts opts = CORRECT_OPTS_DEFAULT;
-	struct recording *r = NULL;
-	struct pd_writer *w = NULL;
+	struct written f;
 	struct seen seen = { .n = 0 };
-	int fd = mkstemp(path);
 
 	(void)state;
-	close(fd);
-	unlink(path);
 	leader_sampling(events);
 	events[0].attr.freq = 1;
-	assert_int_equal(pd_writer_open(path, &info, &w), 0);
-	write_sample(w, 1, 900, 1400);
-	write_sample(w, 1, 1500, 2200);
-	write_sample(w, 1, 4600, 2900);
-	assert_int_equal(pd_writer_close(w), 0);
-	opts.input = path;
-	assert_int_equal(recording_open(&opts, &r), 0);
-	assert_true(recording_each(r, "test", keep, &seen) >= 0);
+	begin_written(&f, events);
+	write_sample(f.w, 1, 900, 1400);
+	write_sample(f.w, 1, 1500, 2200);
+	write_sample(f.w, 1, 4600, 2900);
+	read_written(&f);
+	assert_true(recording_each(f.r, "test", keep, &seen) >= 0);
 	assert_int_equal(seen.n, 6);
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(seen.period[i], periods[i]);
-	recording_close(r);
-	unlink(path);
+	end_written(&f);
 }
 
 int main(void)
