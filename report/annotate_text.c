@@ -100,7 +100,10 @@ static void range_words(double lo, double hi, char out[2 * NUMBER_MAX + 2])
 static void headings(const struct out *x, char out[COLUMNS_BYTES])
 {
 	const char *counted = report_has_other(x->a->p) ? "EVENTS" : "CYCLES";
-	size_t n = add(out, 0, "%6s ", x->only_time ? "TIME" : x->relative ? "%INSN" : "SHARE");
+	size_t n = add(out, 0, "%6s ",
+	               x->only_time && x->a->p->meta.cyc_is_time ? "TIME"
+	               : x->relative                             ? "%INSN"
+	                                                         : "SHARE");
 
 	if (x->insn)
 		n = add(out, n, "%8s ", "EXECUTED");
@@ -187,7 +190,10 @@ static void print_head(const struct out *x)
 		fprintf(x->f, ", %s", file);
 	fprintf(x->f, ", in %s\n", *module ? module : "?");
 	number_percent(all > 0 ? (time ? c->cyc : c->insn) / all : NAN, 0, n);
-	fprintf(x->f, "  %s of the %s, with what is inlined into it", n, time ? "time" : "instructions");
+	fprintf(x->f, "  %s of the %s, with what is inlined into it", n,
+	        !time                 ? "instructions"
+	        : p->meta.cyc_is_time ? "time"
+	                              : "events");
 	if (x->insn) {
 		number_si(c->insn, n);
 		number_si(c->lo, lo);

@@ -535,8 +535,9 @@ int flame_json(const struct profile *p, json_t *doc)
 		memset(number, 0xff, (p->n_funcs + 1) * sizeof(*number));
 		frames = frames_json(p, v, n, funcs, number);
 		json_object_set_new(doc, "flame",
-		                    json_pack("{s:b, s:s, s:O, s:o}", "has_insn", report_has_insn(p), "note",
-		                              note, "functions", funcs, "frames", frames));
+		                    json_pack("{s:b, s:b, s:s, s:O, s:o}", "has_insn", report_has_insn(p),
+		                              "of_time", p->meta.cyc_is_time, "note", note, "functions",
+		                              funcs, "frames", frames));
 	}
 	json_decref(funcs);
 	free(number);

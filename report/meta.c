@@ -131,9 +131,16 @@ bool report_by_clock(const struct profile_meta *m)
 	return m->pmu && strcmp(m->pmu, "clock") == 0;
 }
 
+static bool sampled_time(const struct profile_meta *m)
+{
+	return !report_by_clock(m) || m->cyc_is_time || m->n_bursts;
+}
+
 static void clock_line(const struct profile_meta *m, char *out, size_t size)
 {
-	if (m->core_hz > 0)
+	if (!sampled_time(m))
+		snprintf(out, size, "time was not sampled");
+	else if (m->core_hz > 0)
 		snprintf(out, size, "cycles are time x %.2f GHz", m->core_hz / 1e9);
 	else
 		snprintf(out, size, "the core's frequency was not measured");
@@ -166,10 +173,11 @@ void meta_first_line(const struct profile *p, char *out, size_t size)
 		skid_line(m, skid, sizeof(skid));
 	number_grouped((double)n_sampled(m), n);
 	number_grouped((double)m->n_lost, lost);
-	snprintf(out, size, "%.40s%s; %s; %s; %s sample%s, %s lost%s%s", pmu,
-	         report_by_clock(m) ? ", no PMU" : " PMU", *events ? events : "no sampled event", skid, n,
-	         sp_plural(n_sampled(m)), lost, m->model ? "; AN EXPERIMENT, --model " : "",
-	         m->model ? m->model : "");
+	/* Events of the kernel need no PMU, and not all are a clock's. */
+	snprintf(out, size, "%.40s%s; %s; %s; %s sample%s, %s lost%s%s", sampled_time(m) ? pmu : "no",
+	         report_by_clock(m) && sampled_time(m) ? ", no PMU" : " PMU",
+	         *events ? events : "no sampled event", skid, n, sp_plural(n_sampled(m)), lost,
+	         m->model ? "; AN EXPERIMENT, --model " : "", m->model ? m->model : "");
 }
 
 /* The C library's functions of which each processor has its own. */
@@ -458,6 +466,10 @@ static void print_not_counted(const struct profile *p, const struct meta_columns
 		        "# The table shows where time went.  Record longer, or with a larger "
 		        "--burst-budget\n",
 		        (uintmax_t)m->n_bursts, m->n_bursts == 1 ? " is" : "s are", PROFILE_MIN_BURSTS);
+	} else if (!report_has_insn(p) && !sampled_time(m)) {
+		fputs("# neither instructions nor time were sampled: shares are of these events alone; "
+		      "'skidprof record' tells where time goes\n",
+		      f);
 	} else if (!report_has_insn(p) && report_by_clock(m)) {
 		fputs("# no instructions were counted and no bursts taken: only where time passes is known; "
 		      "'skidprof record' takes bursts, more of them in a longer run or with --bursts=RATE\n",

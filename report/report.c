@@ -541,6 +541,12 @@ int report_verdict_of(const struct profile *p, const char *function)
 	int err;
 
 	err = judge_dropped(&p->meta);
+	if (err == 0 && !p->meta.n_samples && !p->n_funcs)
+		err = sp_fail(
+		        SP_EDOUBT,
+		        "%s: no sample was taken, so there is nothing to show: record for longer, or with a "
+		        "smaller period (-c)",
+		        p->meta.input);
 	if (err == 0 && p->meta.spe.damaged_bytes)
 		err = sp_fail(SP_EDOUBT,
 		              "%s: %ju bytes in what Arm's SPE wrote are no packets, and the samples around "

@@ -9,15 +9,15 @@ bool pd_event_is_dummy(const struct pd_event *e)
 	return e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_DUMMY;
 }
 
-static bool is_kernels_own(const struct pd_event *e)
+bool pd_event_is_kernels(const struct pd_event *e)
 {
 	return e->attr.type == PERF_TYPE_SOFTWARE || e->attr.type == PERF_TYPE_TRACEPOINT;
 }
 
 bool pd_event_has_counter(const struct pd_reader *r, size_t i)
 {
-	return !is_kernels_own(pd_event(r, i)) ||
-	       !is_kernels_own(pd_event(r, (size_t)pd_event(r, i)->leader));
+	return !pd_event_is_kernels(pd_event(r, i)) ||
+	       !pd_event_is_kernels(pd_event(r, (size_t)pd_event(r, i)->leader));
 }
 
 size_t pd_event_pmu_length(const struct pd_event *e)

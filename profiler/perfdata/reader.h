@@ -68,6 +68,8 @@ size_t pd_n_events(const struct pd_reader *r);
 const struct pd_event *pd_event(const struct pd_reader *r, size_t i);
 /* Samples nothing: perf adds it for the records that come with it. */
 bool pd_event_is_dummy(const struct pd_event *e);
+/* Is it one of software's, or a tracepoint?  The kernel raises it itself, at the instruction it is of: without a skid. */
+bool pd_event_is_kernels(const struct pd_event *e);
 /* Does the core count it?  The kernel's own events need no counter, but for those in a group whose leader does. */
 bool pd_event_has_counter(const struct pd_reader *r, size_t i);
 /* "cpu_core" of "cpu_core/cycles/u": its length, 0 where the event is of no PMU that is named. */

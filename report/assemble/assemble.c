@@ -59,11 +59,27 @@ static int assemble(const struct work *w, struct profile **out)
 	return 0;
 }
 
+/* A trace alone would be an empty table, which reads as if nothing had run. */
+static int check_samples(const struct work *w)
+{
+	const struct pd_stats *stats = pd_stats(w->rec->reader);
+
+	if (!stats->trace || stats->n_samples)
+		return 0;
+	return sp_fail(
+	        SP_ENOTSUP,
+	        "%s: holds a trace (%s) and no samples: 'perf inject --itrace=i100us' makes samples of it, "
+	        "and 'perf record -e cycles,instructions' or 'skidprof record' takes them",
+	        w->opts->input, stats->trace);
+}
+
 int assemble_profile(const struct correct_opts *opts, struct profile **out)
 {
 	struct work w;
 	int err = correct_run(opts, &w);
 
+	if (err == 0)
+		err = check_samples(&w);
 	if (err == 0)
 		err = assemble(&w, out);
 	correct_end(&w);

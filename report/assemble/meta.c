@@ -16,7 +16,7 @@ static const char *pmu_word(const struct work *w)
 	if (cpuid && strncmp(cpuid, "skidsim", 7) == 0)
 		return "simulated";
 	for (size_t i = 0; i < pd_n_events(w->rec->reader); i++)
-		if (pd_event(w->rec->reader, i)->attr.type != PERF_TYPE_SOFTWARE)
+		if (!pd_event_is_kernels(pd_event(w->rec->reader, i)))
 			return "hardware";
 	return "clock";
 }

@@ -92,13 +92,15 @@ function colour(name) {
 }
 
 // What is no function's.
+// Where no cycles are known the counts are of what was sampled instead.
+const cycles_word = data.flame.has_insn || data.functions.some(f => known(f.cycles)) ? "cycles" : "events";
 const frame_names = { "-1": "all", "-2": "[callers not known]", "-3": "[callees, each too small to be seen]", "-4": "[inlined, where no sample fell]" };
 const frame_name = f => data.flame.functions[f[1]]?.name ?? frame_names[f[1]];
 
 function flame_tip(i, sum) {
 	const f = data.flame.frames[i], fn = data.flame.functions[f[1]] || { name: frame_name(f) };
 	const lines = [fn.name + (fn.module ? "  (" + fn.module + ")" : ""),
-		`${percent(sum[i] / sum[0])} of all: ${si(sum[i])} ${flame.measure === "cycles" ? "cycles" : "instructions, " + flame.measure}`];
+		`${percent(sum[i] / sum[0])} of all: ${si(sum[i])} ${flame.measure === "cycles" ? cycles_word : "instructions, " + flame.measure}`];
 	if (known(fn.fixed))
 		lines.push(`the function by itself: raw ${si(fn.raw)}, fixed ${si(fn.fixed)}` + (known(fn.lo) ? ` (90%: ${si(fn.lo)}..${si(fn.hi)})` : ""));
 	if (fn.status)
@@ -167,7 +169,7 @@ function flame_section() {
 				b.setAttribute("aria-pressed", String(b === e.target));
 			draw_flame();
 		}
-	}, w));
+	}, w === "cycles" ? cycles_word : w));
 	return [make("span", { class: "switch" }, ...buttons),
 		make("span", { class: "switch" }, make("button", { onclick: () => { flame.zoom = 0; draw_flame(); } }, "whole")),
 		make("input", { type: "search", placeholder: "find", "aria-label": "find", oninput: e => { flame.word = e.target.value.toLowerCase(); draw_flame(); } }),
@@ -194,7 +196,7 @@ function count_cells(r) {
 const less = new Set(["raw", "90% interval"]);
 
 const code_head = data.flame.has_insn ? ["share", "executed", "raw", "fixed", "90% interval", "cycles", "CPI"]
-	: shares_insn ? ["% insn", "% cycles", "cycles"] : ["share of time", "cycles"];
+	: shares_insn ? ["% insn", "% cycles", "cycles"] : [data.flame.of_time ? "share of time" : "share", cycles_word];
 
 // A row without counts.
 function text_row(style, ...text) {
@@ -342,7 +344,7 @@ function regions() {
 	const columns = [
 		{ head: "share", value: r => r.share, show: percent },
 		...(data.flame.has_insn ? [{ head: "raw", value: r => r.raw, show: si }, { head: "fixed", value: r => r.fixed, show: si }] : []),
-		{ head: "cycles", value: r => r.cycles, show: si },
+		{ head: cycles_word, value: r => r.cycles, show: si },
 		...(data.flame.has_insn ? [{ head: "IPC", value: r => r.ipc, show: ratio }] : []),
 		{ head: "blocks", value: r => r.blocks },
 		{ head: "samples", value: r => r.samples, show: si },

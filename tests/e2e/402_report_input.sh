@@ -136,4 +136,44 @@ gcc -O1 -fno-asynchronous-unwind-tables -fno-unwind-tables -s many.c -o many
 "$SKIDPROF" record -q --pmu sim --bursts=0 --no-branches -e instructions,cycles -c 101 -o many.data ./many
 check 'code without functions is reported in seconds' sh -c \
 	'ulimit -t 20; "$SKIDPROF" report -i many.data >out 2>err; [ $? -eq 0 -o $? -eq 3 ] && grep -q " \[many+0x" out'
+
+# odd.py OUT TYPE CONFIG [trace|none]: one event of perf's TYPE and CONFIG, every time it happens, with 40 samples in main of two, or
+# a trace in their place, or nothing.
+cat >odd.py <<'END'
+import os, struct, sys
+out, kind, config, what, main = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], int(sys.argv[5], 16)
+def record(kind, body, misc=2):
+	return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+path = os.path.abspath("two").encode()
+path += bytes(8 - len(path) % 8)
+body = record(70, struct.pack("<II", 1, 0) + bytes(80)) if what == "trace" else b""
+body += record(3, struct.pack("<II8s", 7, 7, b"two")) + record(10, struct.pack("<IIQQQQQQII", 7, 7, 0x400000, 0x100000, 0, 0, 0, 0, 5, 2) + path)
+if what == "samples":
+	body += b"".join(record(9, struct.pack("<QIIQ", 0x400000 + main, 7, 7, 1000 * n)) for n in range(40))
+attr = struct.pack("<IIQQQQQ", kind, 128, config, 1, 7, 0, 0) + bytes(128 - 48)
+with open(out, "wb") as f:
+	f.write(b"PERFILE2" + struct.pack("<9Q", 104, 144, 104, 144, 248, len(body), 0, 0, 1 << 3) + bytes(24) + attr + bytes(16) + body)
+	f.write(struct.pack("<QQI4s", 264 + len(body), 8, 4, b"odd"))
+END
+main=$(nm two | awk '$3 == "main" { print $1 }')
+python3 odd.py trace.data 8 0 trace "$main"
+for form in 'report' 'report --format json' 'report --threads' 'report --html trace.html' 'annotate' 'report --export folded'; do
+	# shellcheck disable=SC2086
+	check "a trace alone is no empty table ($form)" status 1 "$SKIDPROF" $form -i trace.data
+	check "it is said what the file holds, and what to record ($form)" one_line 'holds a trace (Intel PT) and no samples'
+done
+check 'nor is it one side of a difference' status 1 "$SKIDPROF" diff trace.data two.data
+check 'and no page was begun' test ! -e trace.html
+python3 odd.py empty-run.data 1 0 none "$main"
+check 'a recording without samples is not to be trusted' status 3 "$SKIDPROF" report -i empty-run.data
+check 'and it is said why' one_line 'no sample was taken'
+for event in '2 311' '1 2' '0 3'; do
+	# shellcheck disable=SC2086
+	python3 odd.py other.data $event samples "$main"
+	"$SKIDPROF" report -i other.data >out 2>err
+	check "events that are no time ($event): no word of where time passes" sh -c '! grep -q "time passes\|^# clock" out'
+	[ "$event" = '0 3' ] || check "what the kernel raises itself has no skid ($event)" sh -c 'head -1 out | grep -q "^# no PMU; .*; time was not sampled" && ! grep -q "skid [0-9]" out'
+	"$SKIDPROF" annotate -i other.data >out 2>err
+	check "annotate has shares of events ($event)" sh -c 'grep -q "of the events, with" out && ! grep -q "TIME\|of the time" out'
+done
 finish
