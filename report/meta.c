@@ -280,26 +280,35 @@ static void print_hidden(const struct profile_meta *m, FILE *f)
 }
 
 /* What totals were scaled for: counts that no sample stands for. */
-static void print_scaled(const struct profile_meta *m, FILE *f)
+static void print_scaled(const struct profile *p, FILE *f)
 {
+	const struct profile_meta *m = &p->meta;
 	char name[128];
 
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct profile_event *e = &m->events[i];
 
-		if (!(e->rested > 0))
+		if (!(e->rested > 0) || (m->one_event && (int)i != m->cyc_event))
 			continue;
 		text_safe(e->name ? e->name : "?", name, sizeof(name));
 		fprintf(f,
 		        "# %s had no counter %.1f%% of the time, in turns with other events or throttled: "
 		        "its counts are "
-		        "scaled by %.3f\n",
+		        "scaled by %.3f",
 		        name, 100 * e->rested, 1 / (1 - e->rested));
+		/* Each function has its samples in the table, and most of them have few. */
+		if ((int)i == m->cyc_event && report_has_other(p))
+			fprintf(f,
+			        ", and marked ~ where chance leaves more than 5%% to either side: %.0f%% for "
+			        "10 "
+			        "samples, %.0f%% for 100, and more where they come in bursts",
+			        100 * report_chance(10), 100 * report_chance(100));
+		fputc('\n', f);
 	}
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct profile_event *e = &m->events[i];
 
-		if (!(e->throttled > 0))
+		if (!(e->throttled > 0) || (m->one_event && (int)i != m->cyc_event))
 			continue;
 		text_safe(e->name ? e->name : "?", name, sizeof(name));
 		fprintf(f,
@@ -500,6 +509,7 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 			fprintf(f, "# EVENTS are %s%s, as samples were seen\n", name,
 			        strstr(name, "clock") ? " (time in nanoseconds)" : "");
 		}
+		print_scaled(p, f);
 		return;
 	}
 	if (m->truth)
@@ -529,7 +539,7 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 		      "with "
 		      "group values measures it\n",
 		      f);
-	print_scaled(m, f);
+	print_scaled(p, f);
 	print_unsampled(m, f);
 	print_hidden(m, f);
 	print_ended(m, f);

@@ -170,6 +170,17 @@ double report_samples(const struct profile *p, const struct profile_count *c)
 	return p->meta.insn_event < 0 && p->meta.cyc_event < 0 ? NAN : c->n_samples;
 }
 
+double report_chance(double n_samples)
+{
+	return z_of_90 / sqrt(n_samples);
+}
+
+bool report_is_rough(const struct profile *p, double n_samples)
+{
+	return report_has_other(p) && p->meta.events[p->meta.cyc_event].rested > 0 && n_samples > 0 &&
+	       report_chance(n_samples) > 0.05;
+}
+
 const char *report_name(const struct profile_func *f)
 {
 	return f->full ? f->full : f->name;

@@ -49,7 +49,9 @@ static void render(const struct column *c, const struct cell *cell, char out[CEL
 		text_safe(cell->suffix ? cell->suffix : "", out + n, CELL_MAX - n);
 		break;
 	case COLUMN_COUNT:
-		number_si(cell->num, out);
+		if (cell->rough)
+			strcpy(out, "~");
+		number_si(cell->num, out + strlen(out));
 		break;
 	case COLUMN_WHOLE:
 		number_grouped(cell->num, out);

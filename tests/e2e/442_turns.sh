@@ -48,6 +48,23 @@ check 'all instructions are there, to 3%' total 3
 check 'it is reported' status 0 "$SKIDPROF" report -i plain.data
 check 'and said' grep -q '^# the kernel lost' out
 
+# What is scaled, and has few samples, is marked, with what chance leaves open; with most of them it is not.
+plain events=cycles,instructions as=0:3:cache-misses turns=0.8:10 freq
+check 'an event that takes turns is shown' status 0 "$SKIDPROF" report -i plain.data --event cache-misses --min-share 0
+check 'how far it is scaled is said, and what chance leaves' grep -q '^# cache-misses[:u]* had no counter .*scaled by [0-9.]*, and marked ~ .*: 52% for 10 samples, 16% for 100' out
+# marks: counts are marked where, and only where, their samples leave more than 5% to either side.
+marks()
+{
+	awk '$1 ~ /%$/ { n++; gsub(",", "", $2); few = 1.645 / sqrt($2) > 0.05; marked += few; if (few != ($3 ~ /^~/)) bad = 1 }
+		END { print "# " n + 0 " rows, " marked + 0 " marked"; exit bad || !n || !marked }' out
+}
+check 'what is not known to 5% is marked' marks
+check 'by thread, too' status 0 "$SKIDPROF" report -i plain.data --event cache-misses --threads --time 0%..15%
+check 'it is marked' marks
+plain events=cycles,instructions as=0:3:cache-misses freq
+check 'without turns' status 0 "$SKIDPROF" report -i plain.data --event cache-misses
+check 'nothing is marked' sh -c '! grep -q "~" out'
+
 # Counters that are read with each sample have counted what no sample stands for: totals are theirs, and what is missing is said.
 plain events=cycles,instructions read cut=0.2
 check 'lost samples of a group: it is compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
