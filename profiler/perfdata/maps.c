@@ -24,6 +24,7 @@ struct process {
 struct thread {
 	uint32_t tid, pid;
 	char *comm;
+	bool dead;
 };
 
 struct maps {
@@ -32,8 +33,9 @@ struct maps {
 	struct map_node *kernel;
 	struct map_seed seed;
 	uint32_t kernel_file;
-	uint32_t dead[N_DEAD]; /* pids, a ring */
-	size_t n_dead;
+	uint32_t dead[N_DEAD];         /* pids, a ring */
+	uint32_t dead_threads[N_DEAD]; /* tids of those that began no process, a ring */
+	size_t n_dead, n_dead_threads;
 };
 
 int maps_new(struct maps **out)
@@ -96,9 +98,13 @@ static struct thread *thread_get(struct maps *m, uint32_t pid, uint32_t tid)
 
 	if (!p)
 		return NULL;
-	if (t && t->pid == pid)
+	if (t && t->pid == pid && !t->dead)
 		return t;
-	if (!t) {
+	if (t) {
+		/* A number used before names a new task now. */
+		free(t->comm);
+		t->comm = NULL;
+	} else {
 		t = calloc(1, sizeof(*t));
 		if (!t || u32_table_put(&m->threads, tid, t) < 0) {
 			free(t);
@@ -107,6 +113,7 @@ static struct thread *thread_get(struct maps *m, uint32_t pid, uint32_t tid)
 		t->tid = tid;
 	}
 	t->pid = pid;
+	t->dead = false;
 	p->n_threads++;
 	p->dead = false;
 	return t;
@@ -228,18 +235,30 @@ static void bury(struct maps *m, struct process *p)
 	m->dead[slot] = p->pid;
 }
 
+static void bury_thread(struct maps *m, struct thread *t)
+{
+	size_t slot = m->n_dead_threads++ % N_DEAD;
+	struct thread *old =
+	        m->n_dead_threads > N_DEAD ? u32_table_find(&m->threads, m->dead_threads[slot]) : NULL;
+
+	if (old && old->dead && old != t) {
+		u32_table_remove(&m->threads, old->tid);
+		thread_free(old);
+	}
+	t->dead = true;
+	m->dead_threads[slot] = t->tid;
+}
+
 /* The name and the maps stay for a while: the kernel's own exit path is sampled too. */
 static void apply_exit(struct maps *m, const struct pd_record *rec)
 {
 	struct thread *t = u32_table_find(&m->threads, rec->tid);
 	struct process *p = u32_table_find(&m->processes, rec->pid);
 
-	if (!t || t->pid != rec->pid || !p)
+	if (!t || t->pid != rec->pid || t->dead || !p)
 		return;
-	if (rec->tid != rec->pid) {
-		u32_table_remove(&m->threads, rec->tid);
-		thread_free(t);
-	}
+	if (rec->tid != rec->pid)
+		bury_thread(m, t);
 	if (p->n_threads)
 		p->n_threads--;
 	if (!p->n_threads && !p->dead)

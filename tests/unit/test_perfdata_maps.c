@@ -173,6 +173,34 @@ static void fork_inherits_and_then_both_go_their_own_ways(void **state)
 	assert_string_equal(maps_comm(m, 1, 8), "sh");
 }
 
+static void a_thread_that_ended_keeps_its_name_for_late_samples_but_not_for_ever(void **state)
+{
+	(void)state;
+	comm_as(1, 1, "sh", false);
+	fork_as(1, 2, 1, 0);
+	comm_as(1, 2, "worker", false);
+	exit_as(1, 2);
+	assert_string_equal(maps_comm(m, 1, 2), "worker");
+	exit_as(1, 2); /* told twice, it counts once */
+	/* The number is used again, by a thread of a name of its own and by one of another process. */
+	fork_as(1, 2, 1, 0);
+	assert_string_equal(maps_comm(m, 1, 2), "sh");
+	exit_as(1, 2);
+	comm_as(5, 5, "other", false);
+	fork_as(5, 2, 5, 0);
+	assert_null(maps_comm(m, 1, 2));
+	assert_string_equal(maps_comm(m, 5, 2), "other");
+	exit_as(5, 2);
+	for (uint32_t tid = 10; tid < 3000; tid++) {
+		fork_as(1, tid, 1, 0);
+		exit_as(1, tid);
+	}
+	assert_null(maps_comm(m, 5, 2));
+	assert_null(maps_comm(m, 1, 10));
+	assert_string_equal(maps_comm(m, 1, 2999), "sh");
+	assert_string_equal(maps_comm(m, 1, 1), "sh");
+}
+
 static void a_process_that_ended_keeps_its_maps_for_late_samples_but_not_for_ever(void **state)
 {
 	(void)state;
@@ -322,6 +350,8 @@ static void random_maps_agree_with_a_plain_array(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+		        a_thread_that_ended_keeps_its_name_for_late_samples_but_not_for_ever, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_ip_is_found_in_its_file_at_its_offset, setup, teardown),
 		cmocka_unit_test_setup_teardown(pseudo_files_are_addressed_as_they_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_new_map_cuts_what_it_covers, setup, teardown),
