@@ -41,6 +41,7 @@ static void set_count(json_t *o, const struct annotation *a, const struct profil
 	json_object_set_new(o, "lo", json_number(c->lo));
 	json_object_set_new(o, "hi", json_number(c->hi));
 	json_object_set_new(o, "cycles", json_number(report_has_cyc(a->p) ? c->cyc : NAN));
+	json_object_set_new(o, "events", json_number(report_has_other(a->p) ? c->raw_cyc : NAN));
 	json_object_set_new(o, "cpi", json_number(1 / report_ipc(a->p, c->insn, c->cyc)));
 }
 

@@ -306,6 +306,7 @@ struct profile_meta {
 	uint64_t n_entries, n_entries_lost;
 	uint64_t dropped_bytes; /* of the file, not read ... */
 	uint64_t dropped_off;   /* ... from there on */
+	bool cut_off;           /* the file is shorter than its header says */
 	bool unfinished;
 	const char *trace;     /* of a processor, that is not read: "Intel PT"; NULL = none */
 	struct spe_losses spe; /* of packets of Arm's SPE */

@@ -501,8 +501,12 @@ static int judge_dropped(const struct profile_meta *m)
 	        "%s: %ju bytes from offset %ju on are cut off or damaged and were not read%s: "
 	        "copy the file again, or record again";
 	const bool empty = m->unfinished && !m->n_samples;
+	/* Of a small file the last record may be all.  Totals that lack so much are scaled elsewhere. */
+	const double little = 0.02,
+	             dropped = (double)m->dropped_bytes / (double)(m->dropped_off + m->dropped_bytes);
 
-	if (m->dropped_bytes > LARGEST_RECORD || (empty && m->dropped_bytes))
+	if (m->dropped_bytes > LARGEST_RECORD || (m->cut_off && dropped > little) ||
+	    (empty && m->dropped_bytes))
 		return sp_fail(SP_EDOUBT, lost, m->input, (uintmax_t)m->dropped_bytes,
 		               (uintmax_t)m->dropped_off, ", so this profile is not to be trusted");
 	if (empty)

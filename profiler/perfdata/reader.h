@@ -51,6 +51,7 @@ struct pd_stats {
 	uint64_t n_unknown_id;  /* samples whose event could not be told */
 	uint64_t dropped_bytes; /* cut off or damaged, not read ... */
 	uint64_t dropped_off;   /* ... the first of them at this offset in the file */
+	bool cut_off;           /* the file is shorter than its header says: a copy that was cut off */
 	bool unfinished;        /* the recorder did not finish the file (data size 0, no features) */
 	const char *trace;      /* "Intel PT": a processor's own trace that is not read; NULL = none */
 	struct spe_losses spe;

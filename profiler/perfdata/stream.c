@@ -39,6 +39,7 @@ static int give_up(struct pd_reader *r, uint64_t n_before)
 	r->damaged = true;
 	pd_drop(r, r->in.off, n_before);
 	if (r->in.seekable) {
+		r->stats.cut_off |= r->in.limit > r->in.size_bytes;
 		pd_drop(r, r->in.off, r->in.limit - r->in.off);
 		return 0;
 	}

@@ -235,6 +235,7 @@ static void fill_header(struct assembly *a)
 		.n_entries_lost = w->rec->n_entries_lost,
 		.dropped_bytes = stats->dropped_bytes,
 		.dropped_off = stats->dropped_off,
+		.cut_off = stats->cut_off,
 		.unfinished = stats->unfinished,
 		.trace = stats->trace,
 		.spe = stats->spe,

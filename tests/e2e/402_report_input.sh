@@ -176,4 +176,12 @@ for event in '2 311' '1 2' '0 3'; do
 	"$SKIDPROF" annotate -i other.data >out 2>err
 	check "annotate has shares of events ($event)" sh -c 'grep -q "of the events, with" out && ! grep -q "TIME\|of the time" out'
 done
+"$SKIDPROF" annotate -i other.data --format json >out 2>err
+check 'and their number in JSON, of the function and of its instructions' json \
+	'(lambda f: f["events"] == 40 and f["cycles"] is None and sum(i["events"] or 0 for i in f["instructions"]) == 40)(d["functions"][0])'
+
+# Of a small file, too, a copy that was cut off is not to be trusted: only the record that a killed recorder was writing is nothing much.
+head -c $(($(stat -c %s other.data) - 500)) other.data >cut.data
+check 'a small file that is cut off is not to be trusted' status 3 "$SKIDPROF" report -i cut.data
+check 'and it is said' one_line 'so this profile is not to be trusted: copy the file again'
 finish
