@@ -126,6 +126,14 @@ static void name_left_out(struct table_fit *fit, const char *heading)
 	         (int)(sizeof(before) - 40), before);
 }
 
+static void drop(struct layout *l, size_t i, struct table_fit *fit)
+{
+	name_left_out(fit, l->columns[i].column->heading);
+	short_names_free(l->columns[i].names, l->n_rows);
+	memmove(&l->columns[i], &l->columns[i + 1], (l->n - i - 1) * sizeof(*l->columns));
+	l->n--;
+}
+
 /* Leave out the last column with that flag. */
 static bool drop_last(struct layout *l, uint8_t flag, struct table_fit *fit)
 {
@@ -133,19 +141,27 @@ static bool drop_last(struct layout *l, uint8_t flag, struct table_fit *fit)
 
 	while (i && !(l->columns[i - 1].column->flags & flag))
 		i--;
-	if (!i)
-		return false;
-	name_left_out(fit, l->columns[i - 1].column->heading);
-	short_names_free(l->columns[i - 1].names, l->n_rows);
-	memmove(&l->columns[i - 1], &l->columns[i], (l->n - i) * sizeof(*l->columns));
-	l->n--;
-	return true;
+	if (i)
+		drop(l, i - 1, fit);
+	return i;
+}
+
+/* Last of all what stands between a row's share and its name; what speaks against it stays longest. */
+static bool drop_inner(struct layout *l, struct table_fit *fit)
+{
+	size_t i = l->n < 3 ? 0 : l->n - 2;
+
+	if (i > 1 && l->columns[i].column->flags & COLUMN_STATUS)
+		i--;
+	if (i)
+		drop(l, i, fit);
+	return i;
 }
 
 static void drop_to_fit(struct layout *l, size_t width, struct table_fit *fit)
 {
 	while (table_width(l, true) > width)
-		if (!drop_last(l, COLUMN_WIDE, fit) && !drop_last(l, COLUMN_LESS, fit))
+		if (!drop_last(l, COLUMN_WIDE, fit) && !drop_last(l, COLUMN_LESS, fit) && !drop_inner(l, fit))
 			return;
 }
 

@@ -86,6 +86,9 @@ check 'a key that is none' screen '\? lists the keys'
 mux resize-window -t top -x 40 -y 10
 check 'a smaller terminal' screen 'functions +\[1-7 of'
 check 'is kept to' narrow 40
+mux resize-window -t top -x 20 -y 10
+check 'a terminal of 20 columns still has names' screen '^[0-9.]+% +(fixed +|weak +|raw +)?(main|mix|cheap)'
+check 'and is kept to, too' narrow 20
 mux resize-window -t top -x 132 -y 40
 check 'a larger one' screen 'functions +\[1-[0-9]+ of'
 keys q
