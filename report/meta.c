@@ -588,10 +588,14 @@ static void print_troubles(const struct profile *p, FILE *f)
 	for (size_t i = 0; i < p->n_modules; i++) {
 		char path[LINE_MAX_BYTES], why[LINE_MAX_BYTES];
 
-		if (!p->modules[i].trouble || !*p->modules[i].trouble)
+		const char *trouble = p->modules[i].trouble;
+
+		if (!trouble || !*trouble)
+			trouble = p->modules[i].lacks;
+		if (!trouble || !*trouble)
 			continue;
 		safe(p->modules[i].path, path);
-		safe(p->modules[i].trouble, why);
+		safe(trouble, why);
 		remedy |= cut_remedy(why);
 		if (++n > MAX_TROUBLES)
 			continue;
@@ -746,9 +750,10 @@ static json_t *modules_json(const struct profile *p)
 	for (size_t i = 0; i < p->n_modules; i++) {
 		const struct profile_module *m = &p->modules[i];
 
-		json_array_append_new(modules, json_pack("{s:o, s:o, s:o}", "path", text_or_null(m->path),
-		                                         "build_id", text_or_null(m->build_id), "trouble",
-		                                         text_or_null(m->trouble)));
+		json_array_append_new(modules,
+		                      json_pack("{s:o, s:o, s:o, s:o}", "path", text_or_null(m->path),
+		                                "build_id", text_or_null(m->build_id), "trouble",
+		                                text_or_null(m->trouble), "lacks", text_or_null(m->lacks)));
 	}
 	return modules;
 }

@@ -157,6 +157,7 @@ struct profile_trips {
 struct profile_module {
 	const char *path, *build_id; /* "" if none */
 	const char *trouble;         /* "" if it could be read and matched */
+	const char *lacks;           /* debug information that is not there; "" or NULL = none */
 };
 
 /* A file whose code the recording had mapped, sampled or not. */

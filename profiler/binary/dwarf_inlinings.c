@@ -315,6 +315,15 @@ static void add_ranges(struct walk *w, Dwarf_Die *die, uint32_t owner, uint32_t 
 	}
 }
 
+/* Names that stand in a file of dwz's are not there without it: code goes by its symbol then, as if it had no entry. */
+static bool has_name(Dwarf_Die *die)
+{
+	Dwarf_Die origin = origin_of(*die);
+	const char *linkage = linkage_name(&origin), *name = dwarf_diename(&origin);
+
+	return (linkage && *linkage) || (name && *name);
+}
+
 static void add_copy(struct walk *w, Dwarf_Die *die, uint32_t parent, uint32_t depth, bool *used)
 {
 	struct copy copy = { .parent = parent, .call_file = NO_ID };
@@ -323,7 +332,8 @@ static void add_copy(struct walk *w, Dwarf_Die *die, uint32_t parent, uint32_t d
 	Dwarf_Word line;
 	size_t n_ranges = 0;
 
-	add_ranges(w, die, owner, depth, &n_ranges);
+	if (has_name(die))
+		add_ranges(w, die, owner, depth, &n_ranges);
 	*used = n_ranges > 0;
 	if (!*used)
 		return;
@@ -369,17 +379,48 @@ static void add_function(struct walk *w, Dwarf_Die *die)
 		add_inlined(w, die, owner, 1);
 }
 
+/* The first file of debug information that is not found is named, for one remedy serves all. */
+static void note_lacking(struct module *m, const char *name)
+{
+	if (!m->lacks)
+		m->lacks = mem_printf("debug information is in '%s', which is not there: functions that were "
+		                      "inlined, and some names and lines, are not known",
+		                      name);
+}
+
+static void note_split(struct walk *w, Dwarf_Die *skeleton)
+{
+	Dwarf_Attribute attr;
+	const char *name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_dwo_name, &attr));
+
+	if (!name)
+		name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &attr));
+	note_lacking(w->s->m, name ? name : "a .dwo file");
+}
+
+static void note_alternate(struct dwarf_source *s)
+{
+	const char *name;
+	const void *id;
+
+	if (dwelf_dwarf_gnu_debugaltlink(s->dwarf, &name, &id) > 0)
+		note_lacking(s->m, name);
+}
+
 /* The unit whose entries count: of a skeleton the one in its .dwo file. */
-static bool unit_entry(Dwarf *dwarf, Dwarf_Off off, size_t header_bytes, Dwarf_Die *unit)
+static bool unit_entry(struct walk *w, Dwarf *dwarf, Dwarf_Off off, size_t header_bytes, Dwarf_Die *unit)
 {
 	Dwarf_Die split;
 	uint8_t type;
 
 	if (!dwarf_offdie(dwarf, off + header_bytes, unit))
 		return false;
-	if (!dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) && type == DW_UT_skeleton &&
-	    split.addr)
+	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) || type != DW_UT_skeleton)
+		return true;
+	if (split.addr)
 		*unit = split;
+	else
+		note_split(w, unit);
 	return true;
 }
 
@@ -392,7 +433,7 @@ static void walk_units(struct walk *w, Dwarf *dwarf)
 	while (!dwarf_nextcu(dwarf, off, &next, &header_bytes, NULL, NULL, NULL) && next > off) {
 		Dwarf_Die unit;
 
-		if (unit_entry(dwarf, off, header_bytes, &unit)) {
+		if (unit_entry(w, dwarf, off, header_bytes, &unit)) {
 			/* Entries are visited twice: here and for their copies; ranges are counted, too. */
 			w->budget += 4 * (next - off);
 			if (dwarf_cu_getdwarf(unit.cu) != dwarf)
@@ -427,6 +468,8 @@ void dwarf_inlinings_load(struct dwarf_source *s)
 	/* What several files share is in dwz's file: no code, but the names. */
 	if (alt)
 		walk_units(&w, alt);
+	else
+		note_alternate(s);
 	for (size_t i = 0; i < w.functions.n; i++)
 		add_function(&w, &w.functions.v[i]);
 	spans_cut(&w.intervals, &s->d->spans);

@@ -481,6 +481,7 @@ void module_free(struct module *m)
 	free((char *)m->opts.symfs);
 	free((char *)m->opts.debug_dir);
 	free(m->build_id);
+	free(m->lacks);
 	free(m->why);
 	free(m->opened);
 	free(m->path);
@@ -490,6 +491,11 @@ void module_free(struct module *m)
 enum module_state module_state(const struct module *m)
 {
 	return m->state;
+}
+
+const char *module_lacks(const struct module *m)
+{
+	return m->lacks ? m->lacks : "";
 }
 
 const char *module_why(const struct module *m)

@@ -55,6 +55,8 @@ void module_free(struct module *m);
 
 enum module_state module_state(const struct module *m);
 const char *module_why(const struct module *m); /* when OK: why it may not be the file that ran, or "" */
+/* What debug information is not there, as far as it was asked for; "" = none that is known of. */
+const char *module_lacks(const struct module *m);
 const char *module_path(const struct module *m);
 /* Does a mapping of this name hold what a program made when it ran, a just-in-time compiler's code, say, and no file? */
 bool module_is_memory(const char *path);

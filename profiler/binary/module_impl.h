@@ -44,6 +44,7 @@ struct module {
 	char *path;   /* as asked for */
 	char *opened; /* with symfs, without " (deleted)" */
 	char *why, *build_id;
+	char *lacks; /* debug information that is in a file that is not there; NULL = none known of */
 	enum module_state state;
 	enum insn_isa isa;
 	bool program; /* module_is_program() */

@@ -44,6 +44,8 @@ static int assemble(const struct work *w, struct profile **out)
 		err = assemble_time(&a);
 	if (err == 0) {
 		assemble_funcs(&a);
+		/* Names were asked for now, and what debug information lacks is known. */
+		assemble_modules(&a);
 		assemble_names(&a);
 		scale_cycles(a.p);
 		err = assemble_flow(&a);

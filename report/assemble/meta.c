@@ -267,7 +267,8 @@ void assemble_modules(struct assembly *a)
 		a->p->modules[i] =
 		        (struct profile_module){ text_or_empty(a, module_path(rec->modules[i])),
 			                         text_or_empty(a, module_build_id(rec->modules[i])),
-			                         text_or_empty(a, module_why(rec->modules[i])) };
+			                         text_or_empty(a, module_why(rec->modules[i])),
+			                         text_or_empty(a, module_lacks(rec->modules[i])) };
 	a->p->n_modules = rec->n_modules;
 }
 

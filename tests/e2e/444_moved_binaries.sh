@@ -66,4 +66,29 @@ gcc -O2 -g -Wl,--build-id=none other.c -o three
 check 'built anew: the exit status is 3' status 3 "$SKIDPROF" report -i three.data --format json
 check 'its rows are unreliable' json 'all(f["status"] == "unreliable" for f in d["functions"] if f["module"] and f["module"].endswith("/three") and (f["raw"] or 0) > 0)'
 check 'and the reason is in it' json 'any("written after the recording" in (m["trouble"] or "") for m in d["meta"]["modules"])'
+
+# Debug information that a program's own file has not got: compiled into a .dwo file, or moved by dwz into one that several share.
+named='all(any(f["name"].split(".")[0] == n for f in d["functions"]) for n in ("mixed", "slow", "look")) and not any("unnamed" in f["name"] for f in d["functions"])'
+lacks='any(%s in (m["lacks"] or "") for m in d["meta"]["modules"])'
+apart=()
+gcc -O2 -g -gsplit-dwarf three.c -o three && apart+=(split:three-three.dwo)
+command -v dwz >/dev/null && apart+=(shared:common.dwz)
+for kind in "${apart[@]}"; do
+	file=${kind#*:} kind=${kind%:*}
+	if [ "$kind" = shared ]; then
+		gcc -O2 -g three.c -o three && gcc -O2 -g other.c -o third && dwz -m common.dwz three third || break
+	fi
+	[ -e "$file" ] || file=$(echo ./*.dwo)
+	check "$kind debug information: it is recorded" record_three
+	check 'with its file' status 0 "$SKIDPROF" report -i three.data --format json
+	check 'functions have names' json "$named"
+	check 'and nothing lacks' json 'not any(m["lacks"] for m in d["meta"]["modules"])'
+	mv "$file" away
+	check 'without it' status 0 "$SKIDPROF" report -i three.data --format json
+	check 'they have those of symbols' json "$named"
+	check 'and which file lacks is said' json "${lacks//%s/\"${file#./}\"}"
+	"$SKIDPROF" report -i three.data >out 2>err
+	check 'in the first lines, too' grep -q "^# .*debug information is in '${file#./}', which is not there" out
+	mv away "$file"
+done
 finish
