@@ -2,6 +2,7 @@
 /* A profile for other tools.  Formats: flamegraph.pl's, "Callgrind Format Specification" of valgrind's manual, pprof's profile.proto. */
 #include "report/exchange.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -35,11 +36,11 @@ static uint64_t whole(double x)
 
 /* ---- a stack a line: "main;step;at 1234" ---- */
 
-/* A name that had one of these would be two frames, or two lines. */
+/* A name that had a semicolon or an end of line would be two frames, or two lines; others a terminal would obey. */
 static void put_frame(const char *name, FILE *f)
 {
 	for (; *name; name++)
-		fputc(*name == ';' ? ':' : *name == '\n' || *name == '\r' ? ' ' : *name, f);
+		fputc(*name == ';' ? ':' : iscntrl((unsigned char)*name) ? ' ' : *name, f);
 }
 
 static void put_stack(const struct profile *p, const struct flame_frame *frames, size_t i, FILE *f)

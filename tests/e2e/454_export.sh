@@ -137,4 +137,11 @@ check 'with a page' status 2 "$SKIDPROF" report -i a.data --export folded --html
 check 'with another table' status 2 "$SKIDPROF" report -i a.data --export folded --lines
 check 'bytes' status 2 script -qec "'$SKIDPROF' report -i a.data --export pprof" /dev/null
 check 'are not for a terminal' grep -q "write it to a file" out
+
+# Names are what a program's author wrote, and a terminal obeys some bytes.
+strip -g -o bare app && objcopy --redefine-sym "_ZN2ns4turnEj=tu;rn$(printf '\033')[31m" bare
+check 'a hostile name: it is recorded' status 0 "$SKIDPROF" record --pmu sim -q -o bare.data ./bare 20000
+"$SKIDPROF" report -i bare.data --export folded >out 2>err
+check 'as one frame, without the byte' grep -qE '(^|;)tu:rn \[31m(;[^;]*)* [0-9]+$' out
+check 'as is any other' sh -c '! LC_ALL=C grep -q "[[:cntrl:]]" out'
 finish
