@@ -294,16 +294,16 @@ static void print_limits(const struct diff *d, FILE *f)
 /* Of the rows that are too small to be shown, how many differ. */
 static void print_small(const struct diff *d, enum diff_measure by, size_t n, FILE *f)
 {
-	const char *what = d->lines ? "lines" : "functions";
+	const char *what = d->lines ? "line" : "function", *verb = n == 1 ? "is" : "are";
 	size_t n_sure = 0;
 
 	for (size_t i = 0; i < d->n_rows; i++)
 		n_sure += d->rows[i].weight < d->min_share &&
 		          (d->rows[i].m[by].word == DIFF_MORE || d->rows[i].m[by].word == DIFF_FEWER);
 	fprintf(f,
-	        "# %zu %s of less than %g%% are not shown, of which %zu differ in %s; --min-share 0 shows "
+	        "# %zu %s%s of less than %g%% %s not shown, of which %zu differ in %s; --min-share 0 shows "
 	        "them\n",
-	        n, what, 100 * d->min_share, n_sure, diff_measure_name(by));
+	        n, what, sp_plural(n), 100 * d->min_share, verb, n_sure, diff_measure_name(by));
 }
 
 static int print_head(const struct diff *d, const struct diff_opts *o, const struct term *term)

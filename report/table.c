@@ -161,7 +161,13 @@ static bool drop_inner(struct layout *l, struct table_fit *fit)
 static void drop_to_fit(struct layout *l, size_t width, struct table_fit *fit)
 {
 	while (table_width(l, true) > width)
-		if (!drop_last(l, COLUMN_WIDE, fit) && !drop_last(l, COLUMN_LESS, fit) && !drop_inner(l, fit))
+		if (!drop_last(l, COLUMN_WIDE, fit) && !drop_last(l, COLUMN_LESS, fit))
+			break;
+	/* Names are shortened as far as they can be before what every row is read for is left out. */
+	if (l->least > SHORTEST_NAME)
+		l->least = SHORTEST_NAME;
+	while (table_width(l, true) > width)
+		if (!drop_inner(l, fit))
 			return;
 }
 
