@@ -10,6 +10,7 @@ bad='evil<img src=x onerror="document.title=1">.c'
 cat >"$bad" <<'END'
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 uint64_t evil(uint64_t x, int n) __asm__("\"</script><script>document.title='owned'</script>&<b>\"");
 __attribute__((noinline, noclone)) uint64_t evil(uint64_t x, int n)
@@ -19,11 +20,11 @@ __attribute__((noinline, noclone)) uint64_t evil(uint64_t x, int n)
 	return x;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	uint64_t x = 1;
 
-	for (int i = 0; i < 20000; i++)
+	for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 20000); i++)
 		x += evil(x, 20);
 	printf("%d\n", x != 0);
 	return 0;
@@ -80,7 +81,7 @@ check 'the flame graph, source, loops, regions and time are in it' python3 data.
 check 'a page of exact counts is one, too' python3 look.py exact.html
 check 'a page of what differs' status 0 "$SKIDPROF" diff evil.data evil.truth --html diff.html
 check 'is one as well' python3 look.py diff.html
-"$SKIDPROF" record -q -o clock.data ./evil >/dev/null 2>&1
+"$SKIDPROF" record -q -o clock.data ./evil 8000000 >/dev/null 2>&1
 check 'a page of time' status 0 "$SKIDPROF" report -q -i clock.data --html clock.html
 check 'and one of its differences' status 0 "$SKIDPROF" diff -q clock.data clock.data --html clocks.html
 cat >doubts.py <<'END'
