@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/flow/outermost.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,6 +307,7 @@ static void claim_all(struct finder *f, double min_heat)
 static void make_region(struct finder *f, uint32_t group, struct flow_region *r)
 {
 	struct shape shape = { .view = f->view, .nest = &f->nest, .heat = f->heat, .room = &f->room->shape };
+	double hottest = 0;
 
 	for (uint32_t i = 0; i < f->seeds.n; i++) {
 		const struct seed *s = &f->seeds.v[i];
@@ -314,7 +316,8 @@ static void make_region(struct finder *f, uint32_t group, struct flow_region *r)
 			continue;
 		for (uint32_t k = 0; k < s->n_blocks; k++)
 			shape_add_block(&shape, f->reached.v[s->block0 + k]);
-		shape_add_loop(&shape, s->comp);
+		hottest = fmax(hottest, s->heat);
+		shape_add_loop(&shape, s->comp, s->heat >= hottest / 2);
 	}
 	shape_finish(&shape, r);
 	outermost_spend(f->effort, shape.all.n + shape.n_edges);

@@ -56,7 +56,7 @@ void shape_add_block(struct shape *s, uint32_t block)
 	s->room->block_in[block] = 1;
 }
 
-void shape_add_loop(struct shape *s, uint32_t comp)
+void shape_add_loop(struct shape *s, uint32_t comp, bool is_main)
 {
 	const struct nest *n = s->nest;
 	uint32_t header = nest_header(s->view, n, comp);
@@ -68,6 +68,7 @@ void shape_add_loop(struct shape *s, uint32_t comp)
 		s->room->own[n->member[i]] = !n->recursive[comp];
 	}
 	vec_add(&s->headers, header);
+	s->n_main += is_main;
 }
 
 bool shape_lacks_callee(const struct shape *s, uint32_t call)
@@ -140,7 +141,7 @@ static void choose_edges(struct shape *s)
 static void drop_lonely(struct shape *s)
 {
 	const struct flow_graph *g = s->view->g;
-	size_t n_blocks = 0, n = 0;
+	size_t n_blocks = 0, n = 0, n_main = 0;
 
 	for (size_t i = 0; i < s->blocks.n; i++) {
 		const struct flow_block *b = &g->blocks[s->blocks.v[i]];
@@ -151,10 +152,14 @@ static void drop_lonely(struct shape *s)
 			s->room->block_in[s->blocks.v[i]] = 0;
 	}
 	s->blocks.n = n_blocks;
-	for (size_t i = 0; i < s->headers.n; i++)
-		if (s->room->block_in[s->headers.v[i]])
-			s->headers.v[n++] = s->headers.v[i];
+	for (size_t i = 0; i < s->headers.n; i++) {
+		if (!s->room->block_in[s->headers.v[i]])
+			continue;
+		n_main += i < s->n_main;
+		s->headers.v[n++] = s->headers.v[i];
+	}
 	s->headers.n = n;
+	s->n_main = n_main;
 }
 
 static void copy_out(struct shape *s, struct flow_region *r)
@@ -180,6 +185,7 @@ static void copy_out(struct shape *s, struct flow_region *r)
 	}
 	r->headers = s->headers.v;
 	r->n_headers = s->headers.n;
+	r->n_main = s->n_main;
 	r->header = s->headers.n ? s->headers.v[0] : 0;
 	s->headers.v = NULL;
 	s->headers.n = s->headers.cap = 0;

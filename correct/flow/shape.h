@@ -36,6 +36,7 @@ struct shape { /* the caller sets the first four */
 	VEC(uint32_t) edges;  /* still in it, but for SKIP edges */
 	VEC(uint32_t) skips;  /* SKIP edges between blocks that are still in it */
 	VEC(uint32_t) headers;
+	size_t n_main;  /* of them, the first */
 	size_t n_edges; /* that it began with */
 	bool recursive; /* one of the loops is a recursion */
 };
@@ -44,7 +45,8 @@ struct shape { /* the caller sets the first four */
 bool shape_lacks_callee(const struct shape *s, uint32_t call);
 
 void shape_add_block(struct shape *s, uint32_t block);
-void shape_add_loop(struct shape *s, uint32_t comp);
+/* Those that are its main loops first. */
+void shape_add_loop(struct shape *s, uint32_t comp, bool is_main);
 /* r->n_blocks == 0 when nothing in it can circulate. */
 void shape_finish(struct shape *s, struct flow_region *r);
 void shape_fini(struct shape *s); /* and the room is as it was */

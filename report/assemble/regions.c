@@ -35,14 +35,14 @@ static uint64_t place_of(struct assembly *a, const struct flow_block *head, stru
 }
 
 /*
- * Of the loops a region is made of, the one it is named after: the first of those in its file.  Which is the hottest may change from
- * one recording to the next.
+ * Of the loops a region is made of, the one it is named after: of the hot ones the first in its file.  Which is the hottest may change
+ * from one recording to the next.
  */
 static uint32_t first_header(const struct flow_graph *g, const struct flow_region *reg)
 {
 	uint32_t first = reg->header;
 
-	for (size_t i = 0; i < reg->n_headers; i++)
+	for (size_t i = 0; i < reg->n_main; i++)
 		if (reg->headers[i] < first && g->blocks[reg->headers[i]].module == g->blocks[first].module)
 			first = reg->headers[i];
 	return first;

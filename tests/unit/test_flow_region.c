@@ -141,6 +141,28 @@ static void an_outer_loop_is_one_region_and_its_children_share_a_callee(void **s
 	flow_free(g);
 }
 
+/* A loop with less than half of the heat that the hottest reaches is none of its main ones: the region is not named after it. */
+static void main_loops_are_told_from_others_of_a_region(void **state)
+{
+	struct flow_graph *g = graph_by_hand(8, phases_entry, 2, phases, COUNT(phases));
+	struct flow_regions *r = regions_of(g, 0);
+
+	(void)state;
+	for (int cold = 0; cold < 2; cold++) {
+		const double own = cold ? 2 : 10, w[] = { 1, own, own, 10, 10, 1, 1, 10 };
+		struct flow_regions *inner = flow_region_children(g, &r->v[0], w, 0);
+
+		assert_int_equal(inner->n, 1);
+		assert_int_equal(inner->v[0].n_headers, 2);
+		assert_int_equal(inner->v[0].n_main, cold ? 1 : 2);
+		if (cold)
+			assert_int_equal(inner->v[0].headers[0], 3);
+		flow_regions_free(inner);
+	}
+	flow_regions_free(r);
+	flow_free(g);
+}
+
 static void a_cold_shared_callee_belongs_to_the_hotter_loop(void **state)
 {
 	struct flow_graph *g = graph_by_hand(8, phases_entry, 2, phases, COUNT(phases));
@@ -296,6 +318,7 @@ int main(void)
 		cmocka_unit_test(a_loop_takes_its_callees_in_without_their_dead_ends),
 		cmocka_unit_test(a_call_outside_the_graph_is_stepped_over),
 		cmocka_unit_test(an_outer_loop_is_one_region_and_its_children_share_a_callee),
+		cmocka_unit_test(main_loops_are_told_from_others_of_a_region),
 		cmocka_unit_test(a_cold_shared_callee_belongs_to_the_hotter_loop),
 		cmocka_unit_test(a_recursive_function_is_a_region),
 		cmocka_unit_test(what_jumps_away_is_part_of_the_loop_that_it_leads_back_to),
