@@ -163,6 +163,26 @@ static int solve_full(struct work *w, struct evidence *ev, size_t s, struct budg
 	return err;
 }
 
+bool solve_doubt_few_bursts(const struct problem *p, struct solution *sol)
+{
+	size_t out = 0;
+
+	if (p->n_bursts >= model->few || p->n_edges > p->n_blocks)
+		return false;
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const struct flow_block *block = &p->graph->blocks[p->blocks[b].graph_block];
+
+		for (uint32_t e = block->out0; e < block->out0 + block->n_out; e++)
+			out += p->graph->edges[e].kind < FLOW_CALL;
+	}
+	for (size_t e = 0; e < p->n_edges; e++)
+		out -= p->edges[e].kind < FLOW_CALL;
+	if (out <= 1)
+		return false;
+	solution_doubt(sol, REASON_OF(few_bursts), p->n_bursts, out);
+	return true;
+}
+
 /* A region that was hardly sampled can't be known better than its samples say. */
 static bool worth_solving(const struct problem *p, struct solution *sol)
 {
@@ -190,12 +210,14 @@ static bool comes_too_fast(const struct problem *p, struct solution *sol)
 static int solve_one(struct work *w, struct evidence *ev, size_t s, struct budget_cut *cut)
 {
 	struct solution *sol = &w->scope_solutions[s];
+	const bool by_bursts = w->regions_ran && w->sums.n_bursts == w->sums.n_stacks;
 	int err;
 
 	err = judge_trimmed(w->scopes.v[s].region, w->sums.paths);
 	if (err < 0)
 		return err;
 	if (!worth_solving(w->scope_problems[s], sol) ||
+	    (by_bursts && solve_doubt_few_bursts(w->scope_problems[s], sol)) ||
 	    (!w->sums.paths && comes_too_fast(w->scope_problems[s], sol)))
 		return 0;
 	sp_debug("scope %zu: %zu blocks, %zu edges, %.3g instructions", s, w->scope_problems[s]->n_blocks,

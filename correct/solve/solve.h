@@ -21,6 +21,12 @@ int solve_judge_totals(const struct equations_shown *shown, double total, double
 void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol);
 
 /*
+ * Of a scope that is what bursts show of a loop, with one count open: that is no structure of the code where branches have ways which
+ * fewer than ten bursts did not take, but for the one that ends a loop.  Then it is unreliable, and true is returned.
+ */
+bool solve_doubt_few_bursts(const struct problem *p, struct solution *sol);
+
+/*
  * Stacks end where they lead out of the flow: what they miss is what comes after that, in whichever of its functions.  Where they are
  * many a solution that is OK becomes weak, and none of its counts is fixed; where they are most, and only time was sampled, it is
  * unreliable, and averages are made instead.

@@ -234,6 +234,49 @@ static void stacks_that_lead_out_cost_the_status(void **state)
 	assert_true(sol.verdict == VERDICT_UNRELIABLE && strcmp(sol.why, "known before") == 0);
 }
 
+/* A loop 0 -> 1 -> 0; 1 ends it, and 0 may go to 2 instead, which goes to 1 as well and is not in the scope where no burst went there. */
+static bool doubts_few_bursts(double n_bursts, bool may_go_to_2, bool is_2_in_it)
+{
+	struct flow_edge e[] = { { 0, 1, FLOW_FALL },
+		                 { 0, 2, FLOW_TAKEN },
+		                 { 1, 0, FLOW_TAKEN },
+		                 { 1, 3, FLOW_FALL },
+		                 { 2, 1, FLOW_FALL } };
+	struct flow_block gb[] = { { .out0 = 0, .n_out = may_go_to_2 ? 2 : 1 },
+		                   { .out0 = 2, .n_out = 2 },
+		                   { .out0 = 4, .n_out = 1 } };
+	struct flow_graph g = { .blocks = gb, .n_blocks = 3, .edges = e, .n_edges = 5 };
+	struct problem_block b[] = { { .graph_block = 0 }, { .graph_block = 1 }, { .graph_block = 2 } };
+	struct problem_edge pe[] = { { 0, 1, 0, -1, FLOW_FALL, 0 },
+		                     { 1, 0, 2, -1, FLOW_TAKEN, 0 },
+		                     { 0, 2, 1, -1, FLOW_TAKEN, 0 },
+		                     { 2, 1, 4, -1, FLOW_FALL, 0 } };
+	struct problem p = { .graph = &g,
+		             .blocks = b,
+		             .n_blocks = is_2_in_it ? 3 : 2,
+		             .edges = pe,
+		             .n_edges = is_2_in_it ? 4 : 2,
+		             .n_bursts = n_bursts };
+	struct solution sol = { .verdict = VERDICT_OK };
+	bool doubted = solve_doubt_few_bursts(&p, &sol);
+
+	assert_true(doubted == (sol.verdict == VERDICT_UNRELIABLE));
+	if (doubted)
+		assert_non_null(strstr(sol.why, "may go 2 ways that these did not take"));
+	return doubted;
+}
+
+static void what_a_few_bursts_did_not_take_is_no_structure_of_the_code(void **state)
+{
+	(void)state;
+	assert_true(doubts_few_bursts(0, true, false));
+	assert_true(doubts_few_bursts(9, true, false));
+	assert_false(doubts_few_bursts(10, true, false));
+	assert_false(doubts_few_bursts(0, false, false)); /* The end of the loop. */
+	assert_false(
+	        doubts_few_bursts(0, true, true)); /* Two counts are open: judged by what settles them. */
+}
+
 /* Three totals, none of them by more than chance alone: 2.7 standard deviations each are 21.87. */
 static void misses_count_together(void **state)
 {
@@ -494,6 +537,7 @@ int main(void)
 		cmocka_unit_test(totals_that_are_missed_by_more_than_chance_cost_the_status),
 		cmocka_unit_test(samples_off_the_flow_cost_the_status),
 		cmocka_unit_test(stacks_that_lead_out_cost_the_status),
+		cmocka_unit_test(what_a_few_bursts_did_not_take_is_no_structure_of_the_code),
 		cmocka_unit_test(misses_count_together),
 		cmocka_unit_test(work_is_told_from_the_size_of_a_scope),
 		cmocka_unit_test(the_total_itself_is_judged_as_any_other),
