@@ -251,26 +251,38 @@ static void admit(struct full *fu, size_t first)
 }
 
 /*
- * eq. 18: the dispersion of draws where stacks are used.  Totals fix some directions of the flow.  In each of these stacks miss by
- * about one square, were their noise all that is wrong with them; by more where they are biased.  Many totals correct most of
- * such a bias, and little is left of it in the other directions; few totals leave it there.  The noise that weighs stacks
- * against totals is on the safe side (eq. 13): where stacks hit, draws of that noise would be too wide.
+ * eq. 18: the noise of stacks by what all else says of them (a variance component, as Helmert's).  The mode misses each row by as much
+ * of its noise as is not settled by the row itself: were the noise right, squares would come to that.  One square that comes to itself is
+ * added, for a few tell little.  Once is enough: the factor hardly moves what it is made from.  Where there is only the total, which
+ * stacks are scaled to, only the prior would judge them: nothing is changed.
  */
-static double stack_spread(const struct full *fu)
+static void judge_stacks(struct full *fu)
 {
-	size_t d = fu->space->n_free, fixed = fu->n_exact < d ? fu->n_exact : d;
-	double squares = mean_square(fu, fu->n_exact, fu->eqs.n) * (double)(fu->eqs.n - fu->n_exact), most;
+	const size_t d = fu->space->n_free;
+	double *factor = mem_malloc((d * d + d + 1) * sizeof(*factor)), *x = factor + d * d, squares = 1,
+	       open = 1;
 
-	if (!fixed)
-		return sqrt(model->least_spread);
-	most = fmax(model->least_spread, squares / (double)fixed);
-	return sqrt(model->least_spread +
-	            fmin(1, model->few_totals / (double)fu->n_exact) * (most - model->least_spread));
+	memcpy(factor, fu->hessian, d * d * sizeof(*factor));
+	if (fu->n_exact >= 2 && cholesky_factor_hessian(factor, d) == 0) {
+		for (size_t i = fu->n_exact; i < fu->eqs.n; i++) {
+			const double *row = fu->post->r + i * d, miss = posterior_miss(fu->post, i, fu->t);
+
+			memcpy(x, row, d * sizeof(*x));
+			cholesky_solve(factor, d, x);
+			squares += miss * miss;
+			open += 1;
+			for (size_t k = 0; k < d; k++)
+				open -= row[k] * x[k];
+		}
+		raise_noise(fu, fu->n_exact, fu->eqs.n, sqrt(squares / open));
+		mode_of(fu, fu->eqs.n);
+	}
+	free(factor);
 }
 
 /*
- * The dispersion by cross-validation (eq. 18): each exact equation is left out, and predicted from all else; how much
- * more do predictions miss than they should?
+ * eq. 18, the dispersion of draws by cross-validation: each exact equation but the total, which stacks are scaled to, is left out, and
+ * predicted from all else, stacks and prior among it; how much more do predictions miss than they should?
  */
 static double crossval_factor(struct full *fu)
 {
@@ -278,11 +290,10 @@ static double crossval_factor(struct full *fu)
 	struct posterior *loose;
 	double squares;
 
-	/* Beside branch stacks stack_spread() tells. */
-	if (fu->stacks || settled(fu->post, fu->t) >= fu->space->n_free)
+	if (settled(fu->post, fu->t) >= fu->space->n_free)
 		return 1;
 	if (fu->n_exact < 2)
-		return sqrt(model->missed);
+		return fu->stacks ? 1 : sqrt(model->missed);
 	raise_noise(fu, rows[0], rows[1], 1e6);
 	loose = posterior_new(fu->p, fu->space, &fu->eqs);
 	raise_noise(fu, rows[0], rows[1], 1e-6);
@@ -342,15 +353,15 @@ int method_full(const struct problem *p, const struct space *space, const double
 		admit(&fu, fu.n_exact);
 	if (err < 0)
 		goto out;
+	if (fu.stacks)
+		judge_stacks(&fu);
 	spread = crossval_factor(&fu);
 	out->n_free = (uint32_t)space->n_free;
 	out->n_rank = settled(fu.post, fu.t);
 	err = evidence_of(fu.post, &fu.eqs, fu.hessian, &out->evidence);
 	if (err == 0)
 		err = draw(&fu, seed, out);
-	if (err == 0 && fu.stacks)
-		stretch(p, stack_spread(&fu), out);
-	else if (err == 0 && spread > 1)
+	if (err == 0 && spread > 1)
 		stretch(p, spread, out);
 out:
 	full_fini(&fu);

@@ -261,16 +261,16 @@ static double sd_of_passing(size_t n_totals, const double total[2], const double
 /*
  * Stacks that know n_B to be 1000 +- 0.001, and a total that says 1004 +- 1.  The total misses by 4, with that of
  * instructions a mean square of 8, whether stacks are believed or not: it stays theirs to say how often B is passed by.
- * Their noise was raised six times over before, to more than all there is.  Stacks hit, so draws are
- * spread by the least of eq. 18.
+ * Their noise was raised six times over before, to more than all there is.  They hit, and settle all that
+ * they say: eq. 18 leaves their noise.
  */
 static void stacks_are_not_doubted_for_what_doubt_does_not_mend(void **state)
 {
 	const double total[] = { 1004, 1 }, stacks[] = { 1000, 0.001 };
 
 	(void)state;
-	/* 50 sqrt(.72) within 15% (five of the 3% that 600 independent draws tell it to), and half as much again by misses. */
-	assert_in_range((uintmax_t)sd_of_passing(1, total, stacks, NULL), 36, 73);
+	/* 50 within 15% (five of the 3% that 600 independent draws tell it to), and half as much again by the total's miss. */
+	assert_in_range((uintmax_t)sd_of_passing(1, total, stacks, NULL), 42, 73);
 }
 
 /* A total that says 1040 +- 1 is missed by 40 of these, which is no chance, and some flow meets it: those stacks know it wrongly. */
@@ -286,19 +286,28 @@ static void totals_that_a_flow_meets_are_not_doubted_for_stacks(void **state)
 }
 
 /*
- * eq. 18: totals say that n_B is 1000 and stacks that it is 1016 +- 4.  With that of instructions n + 1 totals fix both
- * directions, and 4^2 / 2 = 8 squares are missed a direction: u is sqrt(8) where there are two totals, and
- * sqrt(0.72 + 8/13 (8 - 0.72)) where there are 13.  Stacks that hit leave sqrt(0.72).
+ * eq. 18: totals say that n_B is 1000 and stacks that it is 1016 +- 4, missed by 4: 16 squares, and nothing of n_B is settled by stacks.
+ * How often B is passed by they settle themselves.  v is (1 + 16) / (1 + 1), however many totals say so; 1/2 where stacks hit.
  */
-static void misses_of_stacks_spread_draws_less_where_totals_are_many(void **state)
+static void the_noise_of_stacks_is_what_they_miss_by(void **state)
 {
 	const double total[] = { 1000, 0.1 }, stacks[] = { 1016, 4 }, hit[] = { 1000, 4 };
 
 	(void)state;
 	/* Within 15%, five of the 3% that 600 independent draws tell it to. */
-	assert_float_equal(sd_of_passing(1, total, stacks, NULL), 50 * sqrt(8), 21);
-	assert_float_equal(sd_of_passing(12, total, stacks, NULL), 50 * sqrt(0.72 + 8. / 13 * 7.28), 17);
-	assert_float_equal(sd_of_passing(12, total, hit, NULL), 50 * sqrt(0.72), 6.4);
+	assert_float_equal(sd_of_passing(1, total, stacks, NULL), 50 * sqrt(8.5), 21);
+	assert_float_equal(sd_of_passing(12, total, stacks, NULL), 50 * sqrt(8.5), 21);
+	assert_float_equal(sd_of_passing(12, total, hit, NULL), 50 * sqrt(0.5), 5.4);
+}
+
+/* With the total alone, to which they are scaled, nothing tells of their noise. */
+static void the_total_alone_says_nothing_of_the_noise_of_stacks(void **state)
+{
+	const double hit[] = { 1000, 4 }, stacks[] = { 1016, 4 };
+
+	(void)state;
+	assert_float_equal(sd_of_passing(0, hit, hit, NULL), 50, 7.5);
+	assert_float_equal(sd_of_passing(0, hit, stacks, NULL), 50, 7.5);
 }
 
 /*
@@ -662,7 +671,8 @@ int main(void)
 		cmocka_unit_test(trip_counts_settle_what_totals_do_not),
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
 		cmocka_unit_test(totals_that_a_flow_meets_are_not_doubted_for_stacks),
-		cmocka_unit_test(misses_of_stacks_spread_draws_less_where_totals_are_many),
+		cmocka_unit_test(the_noise_of_stacks_is_what_they_miss_by),
+		cmocka_unit_test(the_total_alone_says_nothing_of_the_noise_of_stacks),
 		cmocka_unit_test(many_idle_flows_do_not_hold_totals_off),
 		cmocka_unit_test(noise_that_goes_together_is_parted),
 		cmocka_unit_test(what_nothing_settles_has_a_wide_interval),
