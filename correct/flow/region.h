@@ -31,12 +31,11 @@
 struct flow_region {
 	uint32_t *blocks; /* [n_blocks] graph block ids, ascending */
 	size_t n_blocks;
-	uint32_t *edges; /* [n_edges] graph edge ids with both ends inside, ascending */
-	size_t n_edges;  /* SKIP edges only of calls that have a callee outside */
-	uint32_t header; /* graph block the (hottest) loop is entered at */
-	uint32_t *
-	        headers; /* [n_headers] of all loops it is made of, hottest first; one but for loops that share a callee */
-	size_t n_headers;
+	uint32_t *edges;   /* [n_edges] graph edge ids with both ends inside, ascending */
+	size_t n_edges;    /* SKIP edges only of calls that have a callee outside */
+	uint32_t header;   /* graph block the (hottest) loop is entered at */
+	uint32_t *headers; /* [n_headers] of all loops it is made of, hottest first */
+	size_t n_headers;  /* 1 but for loops that share a callee */
 	size_t n_main; /* of them: the first, of loops that reach at least half as much heat as the hottest */
 	double weight; /* heat inside */
 	size_t n_untrimmed;    /* blocks before it was trimmed (trim.h), 0 = it was not */
