@@ -351,7 +351,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-		        a_thread_that_ended_keeps_its_name_for_late_samples_but_not_for_ever, setup, teardown),
+		        a_thread_that_ended_keeps_its_name_for_late_samples_but_not_for_ever, setup,
+		        teardown),
 		cmocka_unit_test_setup_teardown(an_ip_is_found_in_its_file_at_its_offset, setup, teardown),
 		cmocka_unit_test_setup_teardown(pseudo_files_are_addressed_as_they_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_new_map_cuts_what_it_covers, setup, teardown),
