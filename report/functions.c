@@ -275,8 +275,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_SAMPLES:
 		return num(report_samples(v->p, r->count));
 	case ID_OTHER:
-		return (struct cell){ .num = report_has_other(v->p) ? r->count->raw_cyc : NAN,
-			              .rough = report_is_rough(v->p, report_samples(v->p, r->count)) };
+		return report_events(v->p, r->count->raw_cyc, report_samples(v->p, r->count));
 	case ID_INLINED:
 		return num(r->f->inlined);
 	case ID_MODULE:

@@ -109,8 +109,7 @@ static struct cell count_cell(const struct profile *p, const struct profile_coun
 	case ID_CYC:
 		return num(report_has_cyc(p) ? c->cyc : NAN);
 	case ID_OTHER:
-		return (struct cell){ .num = report_has_other(p) ? c->raw_cyc : NAN,
-			              .rough = report_is_rough(p, c->n_samples) };
+		return report_events(p, c->raw_cyc, c->n_samples);
 	case ID_IPC_RAW:
 		return num(report_ipc(p, c->raw_insn, c->raw_cyc));
 	default:

@@ -175,10 +175,13 @@ double report_chance(double n_samples)
 	return z_of_90 / sqrt(n_samples);
 }
 
-bool report_is_rough(const struct profile *p, double n_samples)
+struct cell report_events(const struct profile *p, double count, double n_samples)
 {
-	return report_has_other(p) && p->meta.events[p->meta.cyc_event].rested > 0 && n_samples > 0 &&
-	       report_chance(n_samples) > 0.05;
+	if (!report_has_other(p))
+		return (struct cell){ .num = NAN };
+	return (struct cell){ .num = count,
+		              .rough = p->meta.events[p->meta.cyc_event].rested > 0 && n_samples > 0 &&
+		                       report_chance(n_samples) > 0.05 };
 }
 
 const char *report_name(const struct profile_func *f)

@@ -111,12 +111,10 @@ const char *report_no_ipc(const struct profile *p, double insn, double cyc);
 /* Samples of a function's own or rolled count: of instructions, else of what there is. */
 double report_samples(const struct profile *p, const struct profile_count *c);
 
-/*
- * Half of the 90% interval that chance gives a count of n_samples, as a share of it; and whether a count of the events that are shown
- * is scaled for the time they had no counter, and not known to 5%.
- */
+/* Half of the 90% interval that chance gives a count of n_samples, as a share of it. */
 double report_chance(double n_samples);
-bool report_is_rough(const struct profile *p, double n_samples);
+/* A count of the events that are shown: rough where it is scaled for the time they had no counter, and chance leaves more than 5%. */
+struct cell report_events(const struct profile *p, double count, double n_samples);
 
 /* "flow,mix": what a count rests on; "" for nothing. */
 enum { KNOWN_MAX = 72 };

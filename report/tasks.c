@@ -115,8 +115,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_CYC:
 		return num(report_has_cyc(v->p) ? r->t.cyc : NAN);
 	case ID_OTHER:
-		return (struct cell){ .num = report_has_other(v->p) ? r->t.cyc : NAN,
-			              .rough = report_is_rough(v->p, r->t.n_samples) };
+		return report_events(v->p, r->t.cyc, r->t.n_samples);
 	case ID_IPC:
 		return num(v->p->meta.insn_event >= 0 ? report_ipc(v->p, r->t.insn, r->t.cyc) : NAN);
 	case ID_PID:

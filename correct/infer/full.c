@@ -251,7 +251,7 @@ static void admit(struct full *fu, size_t first)
 }
 
 /*
- * eq. 18: the noise of stacks by what all else says of them (a variance component, as Helmert's).  The mode misses each row by as much
+ * eq. 18: the noise of stacks, and of borders, by what all else says of them (a variance component, as Helmert's).  The mode misses each row by as much
  * of its noise as is not settled by the row itself: were the noise right, squares would come to that.  One square that comes to itself is
  * added, for a few tell little.  Once is enough: the factor hardly moves what it is made from.  Where there is only the total, which
  * stacks are scaled to, only the prior would judge them: nothing is changed.
@@ -259,24 +259,28 @@ static void admit(struct full *fu, size_t first)
 static void judge_stacks(struct full *fu)
 {
 	const size_t d = fu->space->n_free;
-	double *factor = mem_malloc((d * d + d + 1) * sizeof(*factor)), *x = factor + d * d, squares = 1,
-	       open = 1;
+	double *factor, *x, squares = 1, open = 1;
 
+	if (fu->n_exact < 2)
+		return;
+	factor = mem_malloc((d * d + d + 1) * sizeof(*factor));
+	x = factor + d * d;
 	memcpy(factor, fu->hessian, d * d * sizeof(*factor));
-	if (fu->n_exact >= 2 && cholesky_factor_hessian(factor, d) == 0) {
-		for (size_t i = fu->n_exact; i < fu->eqs.n; i++) {
-			const double *row = fu->post->r + i * d, miss = posterior_miss(fu->post, i, fu->t);
+	if (cholesky_factor_hessian(factor, d) < 0)
+		goto out;
+	for (size_t i = fu->n_exact; i < fu->eqs.n; i++) {
+		const double *row = fu->post->r + i * d, miss = posterior_miss(fu->post, i, fu->t);
 
-			memcpy(x, row, d * sizeof(*x));
-			cholesky_solve(factor, d, x);
-			squares += miss * miss;
-			open += 1;
-			for (size_t k = 0; k < d; k++)
-				open -= row[k] * x[k];
-		}
-		raise_noise(fu, fu->n_exact, fu->eqs.n, sqrt(squares / open));
-		mode_of(fu, fu->eqs.n);
+		memcpy(x, row, d * sizeof(*x));
+		cholesky_solve(factor, d, x);
+		squares += miss * miss;
+		open += 1;
+		for (size_t k = 0; k < d; k++)
+			open -= row[k] * x[k];
 	}
+	raise_noise(fu, fu->n_exact, fu->eqs.n, sqrt(squares / open));
+	mode_of(fu, fu->eqs.n);
+out:
 	free(factor);
 }
 

@@ -27,15 +27,20 @@ struct thread {
 	bool dead;
 };
 
+/* The last tasks that ended, a ring. */
+struct dead {
+	uint32_t id[N_DEAD];
+	size_t n;
+};
+
 struct maps {
 	struct u32_table processes, threads; /* of struct process, struct thread */
 	struct file_table files;
 	struct map_node *kernel;
 	struct map_seed seed;
 	uint32_t kernel_file;
-	uint32_t dead[N_DEAD];         /* pids, a ring */
-	uint32_t dead_threads[N_DEAD]; /* tids of those that began no process, a ring */
-	size_t n_dead, n_dead_threads;
+	struct dead processes_dead; /* pids */
+	struct dead threads_dead;   /* tids of those that began no process */
 };
 
 int maps_new(struct maps **out)
@@ -212,41 +217,52 @@ static int apply_fork(struct maps *m, const struct pd_record *rec)
 	return parent && parent != child && parent->comm ? set_comm(child, parent->comm) : 0;
 }
 
+static void forget_thread(struct maps *m, struct thread *t)
+{
+	u32_table_remove(&m->threads, t->tid);
+	thread_free(t);
+}
+
 static void forget(struct maps *m, struct process *p)
 {
 	struct thread *t = u32_table_find(&m->threads, p->pid);
 
-	if (t && t->pid == p->pid) {
-		u32_table_remove(&m->threads, t->tid);
-		thread_free(t);
-	}
+	if (t && t->pid == p->pid)
+		forget_thread(m, t);
 	u32_table_remove(&m->processes, p->pid);
 	process_free(p);
 }
 
+/* One more has ended; true: *oldest makes room for it. */
+static bool add_dead(struct dead *dead, uint32_t id, uint32_t *oldest)
+{
+	uint32_t *slot = &dead->id[dead->n++ % N_DEAD];
+
+	*oldest = *slot;
+	*slot = id;
+	return dead->n > N_DEAD;
+}
+
 static void bury(struct maps *m, struct process *p)
 {
-	size_t slot = m->n_dead++ % N_DEAD;
-	struct process *old = m->n_dead > N_DEAD ? u32_table_find(&m->processes, m->dead[slot]) : NULL;
+	uint32_t pid;
+	struct process *old =
+	        add_dead(&m->processes_dead, p->pid, &pid) ? u32_table_find(&m->processes, pid) : NULL;
 
 	if (old && old->dead && old != p)
 		forget(m, old);
 	p->dead = true;
-	m->dead[slot] = p->pid;
 }
 
 static void bury_thread(struct maps *m, struct thread *t)
 {
-	size_t slot = m->n_dead_threads++ % N_DEAD;
+	uint32_t tid;
 	struct thread *old =
-	        m->n_dead_threads > N_DEAD ? u32_table_find(&m->threads, m->dead_threads[slot]) : NULL;
+	        add_dead(&m->threads_dead, t->tid, &tid) ? u32_table_find(&m->threads, tid) : NULL;
 
-	if (old && old->dead && old != t) {
-		u32_table_remove(&m->threads, old->tid);
-		thread_free(old);
-	}
+	if (old && old->dead && old != t)
+		forget_thread(m, old);
 	t->dead = true;
-	m->dead_threads[slot] = t->tid;
 }
 
 /* The name and the maps stay for a while: the kernel's own exit path is sampled too. */

@@ -91,9 +91,9 @@ function colour(name) {
 	return `hsl(${18 + h % 40} ${75 + h % 17}% ${62 + h % 13}%)`;
 }
 
-// What is no function's.
 // Where no cycles are known the counts are of what was sampled instead.
 const cycles_word = data.flame.has_insn || data.functions.some(f => known(f.cycles)) ? "cycles" : "events";
+// What is no function's.
 const frame_names = { "-1": "all", "-2": "[callers not known]", "-3": "[callees, each too small to be seen]", "-4": "[inlined, where no sample fell]" };
 const frame_name = f => data.flame.functions[f[1]]?.name ?? frame_names[f[1]];
 

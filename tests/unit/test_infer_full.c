@@ -287,7 +287,7 @@ static void totals_that_a_flow_meets_are_not_doubted_for_stacks(void **state)
 
 /*
  * eq. 18: totals say that n_B is 1000 and stacks that it is 1016 +- 4, missed by 4: 16 squares, and nothing of n_B is settled by stacks.
- * How often B is passed by they settle themselves.  v is (1 + 16) / (1 + 1), however many totals say so; 1/2 where stacks hit.
+ * How often B is passed by they settle themselves.  u_s^2 is (1 + 16) / (1 + 1), however many totals say so; 1/2 where stacks hit.
  */
 static void the_noise_of_stacks_is_what_they_miss_by(void **state)
 {
