@@ -291,6 +291,13 @@ static void print_scaled(const struct profile *p, FILE *f)
 		if (!(e->rested > 0) || (m->one_event && (int)i != m->cyc_event))
 			continue;
 		text_safe(e->name ? e->name : "?", name, sizeof(name));
+		if (!e->total) {
+			fprintf(f,
+			        "# %s had no counter %.1f%% of this time, in turns with other events, and no "
+			        "sample in the rest of it: how much there was of it is not known\n",
+			        name, 100 * e->rested);
+			continue;
+		}
 		fprintf(f,
 		        "# %s had no counter %.1f%% of the time, in turns with other events or throttled: "
 		        "its counts are "

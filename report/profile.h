@@ -201,7 +201,7 @@ struct profile_event {
 	uint64_t n_samples;
 	double total; /* of group values, else of periods */
 	bool multiplexed;
-	double rested; /* share of the time without a counter, that its total was scaled for (eq. 5); 0 where it is read in a group */
+	double rested; /* share of the time without a counter, that its total was scaled for (eq. 5); 0 where others count the same in its turns */
 	double throttled; /* share of the time that its counter was stopped for its rate, that its total was scaled for (eq. 5) */
 	double unsampled; /* share of what its counters counted that no sample stands for; 0 where it is not known, or small */
 	double ended;  /* the same, of tasks that ended between two samples (eq. 5); 0 where small */

@@ -4,11 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics_double.h>
-
 #include "profiler/base/mem.h"
 #include "profiler/base/pairs.h"
+#include "profiler/base/select.h"
 #include "profiler/base/vec.h"
 
 /* What of a period a thread misses at its end, in the mean. */
@@ -97,10 +95,8 @@ double ended_share(struct ended *e, double n_threads, double n_samples, double p
 		return e->missed_ns / e->all_ns;
 	if (e->read_ns > 0 && period_ns > 0)
 		return e->read_missed_ns / (e->read_missed_ns + n_samples * period_ns);
-	if (!(gap_ns > 0) && e->gaps_ns.n) {
-		gsl_sort(e->gaps_ns.v, 1, e->gaps_ns.n);
-		gap_ns = gsl_stats_median_from_sorted_data(e->gaps_ns.v, 1, e->gaps_ns.n);
-	}
+	if (!(gap_ns > 0))
+		gap_ns = select_middle(e->gaps_ns.v, e->gaps_ns.n);
 	for (size_t i = 0; i < e->unsampled_ns.n; i++)
 		missed += gap_ns > 0 ? fmin(half, e->unsampled_ns.v[i] / gap_ns) : half;
 	return n_samples + missed > 0 ? missed / (n_samples + missed) : 0;

@@ -14,10 +14,15 @@
 
 enum { MAX_NAME = 64 }; /* more than a thread's name has */
 
-/* One task's counters. */
+/* What grows from sample to sample. */
+struct counter {
+	uint64_t last; /* at the last sample, kept or not */
+	uint64_t gone; /* counted before samples that were not kept */
+};
+
+/* One task's counters, and how long they had been there, and ran. */
 struct counters {
-	uint64_t last[EFFORT_EVENTS]; /* at its last sample, kept or not */
-	uint64_t gone[EFFORT_EVENTS]; /* counted before samples that were not kept */
+	struct counter of[EFFORT_EVENTS], enabled_ns, running_ns;
 };
 
 struct filter {
@@ -258,6 +263,11 @@ static uint64_t end_ns(const struct filter *f, double end, uint64_t none)
 	return f->first_ns && (f->o->shares ? end < 1 : isfinite(end)) ? f->first_ns + (uint64_t)ns : none;
 }
 
+bool filter_is_at_other_time(const struct filter *f, const struct recording *r, const struct pd_record *rec)
+{
+	return f->o->time && is_of_part(f, r, rec, r->as_recorded);
+}
+
 bool filter_note(const struct filter *f, const struct recording *r, struct pd_record *rec)
 {
 	uint64_t from = f->o->time ? end_ns(f, f->o->from, 0) : 0,
@@ -268,6 +278,17 @@ bool filter_note(const struct filter *f, const struct recording *r, struct pd_re
 	if (rec->time_ns > to)
 		rec->time_ns = to;
 	return is_of_part(f, r, rec, rec->event);
+}
+
+/* Values that go back have begun anew. */
+static uint64_t gone_before(struct counter *c, uint64_t value, bool kept)
+{
+	if (value < c->last)
+		c->last = c->gone = 0;
+	if (!kept)
+		c->gone += value - c->last;
+	c->last = value;
+	return c->gone;
 }
 
 /* The part's own count.  How far a counter is past a multiple of its period must stay: whole periods are taken off. */
@@ -297,18 +318,11 @@ void filter_take(struct filter *f, const struct recording *r, struct pd_record *
 	for (size_t i = 0; i < rec->sample.n_values; i++) {
 		struct pd_value v = rec->sample.values[i];
 
-		if (v.event >= 0 && v.event < EFFORT_EVENTS) {
-			uint64_t *last = &c->last[v.event], *gone = &c->gone[v.event];
-
-			/* Values that go back have begun anew. */
-			if (v.value < *last)
-				*last = *gone = 0;
-			if (!*kept)
-				*gone += v.value - *last;
-			*last = v.value;
-			v.value = part_of(r, v.event, v.value, *gone);
-		}
+		if (v.event >= 0 && v.event < EFFORT_EVENTS)
+			v.value = part_of(r, v.event, v.value, gone_before(&c->of[v.event], v.value, *kept));
 		values[i] = v;
 	}
 	rec->sample.values = values;
+	rec->sample.time_enabled_ns -= gone_before(&c->enabled_ns, rec->sample.time_enabled_ns, *kept);
+	rec->sample.time_running_ns -= gone_before(&c->running_ns, rec->sample.time_running_ns, *kept);
 }

@@ -59,6 +59,9 @@ struct pd_value;
 void filter_take(struct filter *f, const struct recording *r, struct pd_record *rec, struct pd_value *values,
                  bool *kept);
 
+/* Is this sample, which is not, of the part's threads? */
+bool filter_is_at_other_time(const struct filter *f, const struct recording *r, const struct pd_record *rec);
+
 /*
  * Is this record, no sample, of the part's threads, at whatever time?  Its time is moved to the nearest of the window: what lasts
  * from one record to another lasts as long as it does in there.

@@ -21,6 +21,7 @@ struct gap {
 	uint32_t before, after; /* 1 + the one next to it in its thread, 0 = none */
 	uint32_t all0, all1;    /* those of any event in it, and of other threads: rests.all[all0 .. all1) */
 	uint32_t thread;
+	bool in_part; /* it ends with a sample of the part that is looked at */
 };
 
 struct of_event {
@@ -41,6 +42,7 @@ struct any_gap {
 	float ns;
 	uint32_t thread;
 	uint8_t from, to; /* the events */
+	bool in_part;     /* it ends with a sample of the part that is looked at */
 };
 
 /* An event in a thread. */
@@ -87,7 +89,7 @@ void rests_free(struct rests *r)
 }
 
 static void add_gap(struct rests *r, struct last *last, int event, uint64_t time_ns, uint64_t n_all,
-                    uint32_t thread)
+                    uint32_t thread, bool in_part)
 {
 	struct of_event *e = &r->events[event];
 	struct gap gap = { .ns = (float)(time_ns - last->time_ns),
@@ -95,7 +97,8 @@ static void add_gap(struct rests *r, struct last *last, int event, uint64_t time
 		           .before = last->gap,
 		           .all0 = last->all,
 		           .all1 = (uint32_t)r->all.n,
-		           .thread = thread };
+		           .thread = thread,
+		           .in_part = in_part };
 
 	if (e->gaps.n >= EFFORT_GAPS)
 		return;
@@ -106,7 +109,7 @@ static void add_gap(struct rests *r, struct last *last, int event, uint64_t time
 	last->first_gap = last->first_gap ? last->first_gap : last->gap;
 }
 
-void rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
+void rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns, bool in_part)
 {
 	struct thread *thread = pairs_in(&r->threads, &r->of_thread, tid, 1);
 	struct last *last = pairs_in(&r->pairs, &r->of_pair, tid, (uint64_t)event + 1);
@@ -118,43 +121,23 @@ void rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns)
 		thread->all0 = (uint32_t)r->all.n;
 	if (thread->n && time_ns >= thread->time_ns && r->all.n < EFFORT_GAPS)
 		vec_add(&r->all, (struct any_gap){ (float)(time_ns - thread->time_ns), t, thread->event,
-		                                   (uint8_t)event });
+		                                   (uint8_t)event, in_part });
 	thread->n++;
 	thread->time_ns = time_ns;
 	thread->event = (uint8_t)event;
 	if (last->seen && time_ns > last->time_ns)
-		add_gap(r, last, event, time_ns, thread->n, (uint32_t)t);
-	if (!last->seen) {
+		add_gap(r, last, event, time_ns, thread->n, t, in_part);
+	if (!last->seen)
 		last->all_first = (uint32_t)r->all.n;
-		last->thread = (uint32_t)t;
-		last->event = event;
-	}
+	last->thread = t;
+	last->event = event;
 	last->seen = true;
 	last->time_ns = time_ns;
 	last->n_all = thread->n;
 	last->all = (uint32_t)r->all.n;
 }
 
-/* Leaves v[n] in another order. */
-static double middle(double *v, size_t n)
-{
-	return n ? select_nth(v, n, n / 2) : 0;
-}
-
-/* The middle gap of an event, 0 where there is none. */
-static double middle_gap(const struct of_event *e)
-{
-	double *ns = mem_malloc((e->gaps.n + 1) * sizeof(*ns));
-	double m;
-
-	for (size_t i = 0; i < e->gaps.n; i++)
-		ns[i] = (double)e->gaps.v[i].ns;
-	m = middle(ns, e->gaps.n);
-	free(ns);
-	return m;
-}
-
-/* The same of all events, whose gaps stay in their order. */
+/* The middle gap of all events, which stay in their order. */
 static double middle_of_all(const struct rests *r)
 {
 	double *ns = mem_malloc((r->all.n + 1) * sizeof(*ns));
@@ -164,7 +147,7 @@ static double middle_of_all(const struct rests *r)
 	for (size_t i = 0; i < r->all.n; i++)
 		if (r->all.v[i].ns > 0)
 			ns[n++] = (double)r->all.v[i].ns;
-	m = middle(ns, n);
+	m = select_middle(ns, n);
 	free(ns);
 	return m;
 }
@@ -187,19 +170,27 @@ static bool is_awake(const struct rests *r, const struct any_gap *g, double long
 	return (double)g->ns <= fmax(longest, 2 * model->rest_gap * seldom);
 }
 
-/* What of a stretch of all gaps a thread was awake: others had samples, *n of them. */
-static double awake_in(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread, double longest,
-                       uint32_t *n)
-{
-	double sum = 0;
+/* What of a stretch of all gaps a thread was awake: others had `others` samples. */
+struct awake {
+	double ns, part_ns; /* of it in the part that is looked at */
+	uint64_t others;
+};
 
-	*n = 0;
-	for (uint32_t i = from; i < to; i++)
-		if (r->all.v[i].thread == thread && is_awake(r, &r->all.v[i], longest)) {
-			sum += (double)r->all.v[i].ns;
-			++*n;
-		}
-	return sum;
+static struct awake awake_in(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread,
+                             double longest)
+{
+	struct awake out = { 0 };
+
+	for (uint32_t i = from; i < to; i++) {
+		const struct any_gap *g = &r->all.v[i];
+
+		if (g->thread != thread || !is_awake(r, g, longest))
+			continue;
+		out.ns += (double)g->ns;
+		out.part_ns += g->in_part ? (double)g->ns : 0;
+		out.others++;
+	}
+	return out;
 }
 
 /* The lower middle of a few gaps on one side of where `at` is: a rest among them is not taken for the code's pace.  0: there are none. */
@@ -223,12 +214,15 @@ static bool is_long(const struct gap *g)
 	return g->usual_ns > 0 && (double)g->ns > model->rest_gap * (double)g->usual_ns;
 }
 
-/* The middle one of an event's rests. */
+/* The middle one of an event's gaps, and of its rests. */
 static void find_rests(struct of_event *e)
 {
 	double *ns = mem_malloc((e->gaps.n + 1) * sizeof(*ns));
 	size_t n = 0;
 
+	for (size_t i = 0; i < e->gaps.n; i++)
+		ns[i] = (double)e->gaps.v[i].ns;
+	e->middle_ns = select_middle(ns, e->gaps.n);
 	for (size_t i = 0; i < e->gaps.n; i++) {
 		struct gap *g = &e->gaps.v[i];
 
@@ -236,7 +230,7 @@ static void find_rests(struct of_event *e)
 		if (is_long(g) && g->others >= model->rests)
 			ns[n++] = (double)(g->ns - g->usual_ns);
 	}
-	e->rest_ns = middle(ns, n);
+	e->rest_ns = select_middle(ns, n);
 	free(ns);
 }
 
@@ -246,10 +240,11 @@ static bool is_told(const struct of_event *e, double usual_ns)
 	return (model->rest_gap - 1) * usual_ns <= e->rest_ns;
 }
 
-static void add_rest(struct of_event *e, double awake_ns, double usual_ns, uint64_t others)
+/* Whether an event rests at all, all of the recording tells; for how long, the part that is looked at. */
+static void add_rest(struct of_event *e, const struct awake *a, double usual_ns, uint64_t others)
 {
-	e->silent_ns += fmax(awake_ns - usual_ns, 0);
-	e->busy_ns += awake_ns;
+	e->silent_ns += fmax(a->part_ns - usual_ns, 0);
+	e->busy_ns += a->part_ns;
 	e->others += others;
 	e->n_rests++;
 }
@@ -259,18 +254,17 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 	for (size_t i = 0; i < e->gaps.n; i++) {
 		const struct gap *g = &e->gaps.v[i];
 		const bool told = is_told(e, (double)g->usual_ns);
-		double awake;
-		uint32_t n;
+		struct awake awake;
 
 		if (told && !is_long(g)) {
-			e->busy_ns += (double)g->ns;
+			e->busy_ns += g->in_part ? (double)g->ns : 0;
 			continue;
 		}
-		awake = awake_in(r, g->all0, g->all1, g->thread, longest, &n);
+		awake = awake_in(r, g->all0, g->all1, g->thread, longest);
 		if (!told)
-			e->untold_ns += awake;
+			e->untold_ns += awake.part_ns;
 		else if (g->others >= model->rests)
-			add_rest(e, awake, (double)g->usual_ns, g->others);
+			add_rest(e, &awake, g->in_part ? (double)g->usual_ns : 0, g->others);
 	}
 }
 
@@ -278,11 +272,10 @@ static void settle_event(const struct rests *r, double longest, struct of_event 
 static void settle_end(const struct rests *r, uint32_t from, uint32_t to, uint32_t thread, double longest,
                        double usual_ns, struct of_event *e)
 {
-	uint32_t n;
-	double awake = awake_in(r, from, to, thread, longest, &n);
+	struct awake awake = awake_in(r, from, to, thread, longest);
 
-	if (n >= model->rests && is_told(e, usual_ns) && awake > model->rest_gap * usual_ns)
-		add_rest(e, awake, usual_ns / 2, n);
+	if (awake.others >= model->rests && is_told(e, usual_ns) && awake.ns > model->rest_gap * usual_ns)
+		add_rest(e, &awake, usual_ns / 2 * awake.part_ns / awake.ns, awake.others);
 }
 
 static void settle_ends(struct rests *r, double longest)
@@ -335,20 +328,22 @@ static uint64_t count_in(const struct rests *r, const struct gap *g, int event)
 static void tell_by_cycles(struct rests *r, struct of_event *e, int insn, const struct of_event *c)
 {
 	uint64_t there = 0, all = 0;
-	size_t n = 0;
+	size_t n = 0, gaps = 0;
 
 	if (!(c->share > 0))
 		return;
-	for (size_t i = 0; i < c->gaps.n; i++)
-		if (!is_long(&c->gaps.v[i])) {
-			there += count_in(r, &c->gaps.v[i], insn);
-			n++;
-		}
+	for (size_t i = 0; i < c->gaps.n; i++) {
+		gaps += c->gaps.v[i].in_part;
+		if (!c->gaps.v[i].in_part || is_long(&c->gaps.v[i]))
+			continue;
+		there += count_in(r, &c->gaps.v[i], insn);
+		n++;
+	}
 	for (size_t i = 0; i < r->all.n; i++)
-		all += r->all.v[i].to == insn;
-	if (there)
+		all += r->all.v[i].in_part && r->all.v[i].to == insn;
+	if (there >= model->rests * model->rests)
 		e->share = fmax(e->share, 1 - (double)all * (double)n * (1 - c->share) /
-		                                          ((double)there * (double)c->gaps.n));
+		                                          ((double)there * (double)gaps));
 	e->untold = fmin(e->untold, c->untold);
 }
 
@@ -357,10 +352,8 @@ void rests_settle(struct rests *r, int insn, int cyc)
 	double longest = model->rest_asleep * middle_of_all(r);
 	bool cyc_rests;
 
-	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
-		r->events[i].middle_ns = middle_gap(&r->events[i]);
+	for (size_t i = 0; i < EFFORT_EVENTS; i++)
 		find_rests(&r->events[i]);
-	}
 	/* Of an event that never rests nothing is asked but what of instructions can't be told, where cycles rest. */
 	cyc_rests = cyc >= 0 && cyc < EFFORT_EVENTS && r->events[cyc].rest_ns > 0;
 	for (int i = 0; i < EFFORT_EVENTS; i++)

@@ -16,10 +16,13 @@ struct rests;
 struct rests *rests_new(void);
 void rests_free(struct rests *r);
 
-/* A sample of a thread; times ascend within it. */
-void rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns);
+/*
+ * A sample of a thread; times ascend within it.  in_part: it is of the part that is looked at; the others tell where that lies in a
+ * rest, which may be longer.
+ */
+void rests_sample(struct rests *r, uint32_t tid, int event, uint64_t time_ns, bool in_part);
 
-/* Once all were shown: the share of its threads' time that an event was silent, 0 where that is none, or cannot be told. */
+/* Once all were shown: the share of its threads' time, in the part, that an event was silent, 0 where that is none, or cannot be told. */
 double rests_share(const struct rests *r, int event);
 
 /* So long a gap between two samples of an event is a rest, where others had `others` meanwhile. */

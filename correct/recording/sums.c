@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gsl/gsl_sort.h>
-
 #include "correct/model/effort.h"
 #include "correct/model/model.h"
 #include "correct/recording/branches.h"
@@ -17,6 +15,7 @@
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/pairs.h"
+#include "profiler/base/select.h"
 #include "profiler/base/vec.h"
 
 /* Events that any core counts at once: four, cycles and instructions; or six. */
@@ -24,12 +23,12 @@ enum { COUNTERS = 6 };
 
 /* Counts of a task at its last interrupt. */
 struct last_values {
-	uint64_t value[EFFORT_EVENTS];
+	uint64_t value[EFFORT_EVENTS], enabled_ns, running_ns;
 	size_t skid; /* where its last skid is, + 1 */
 };
 
 struct collect {
-	const struct pd_reader *reader;
+	const struct recording *r;
 	struct pairs places, tasks;
 	struct branch_sums branches;
 	struct tasks by_task;
@@ -131,19 +130,13 @@ static void add_burst(struct collect *c, const struct recording *r, const struct
 		vec_add(&c->core_hz, (double)rec->sample.addr);
 }
 
-static double middle(double *v, size_t n)
-{
-	if (!n)
-		return 0;
-	gsl_sort(v, 1, n);
-	return v[n / 2];
-}
-
 static void add_values(struct collect *c, const struct recording *r, const struct pd_record *rec, size_t task)
 {
 	const struct pd_sample *s = &rec->sample;
 	struct last_values *last = &c->last.v[task];
 
+	last->enabled_ns = s->time_enabled_ns;
+	last->running_ns = s->time_running_ns;
 	for (size_t i = 0; i < s->n_values; i++) {
 		int event = s->values[i].event;
 
@@ -165,13 +158,19 @@ static int sampled_event(const struct recording *r)
 	return r->insn_event >= 0 && !r->insn_counted ? r->insn_event : r->cyc_event;
 }
 
+/* Bursts come when they like, and so do samples without a period. */
+static void rest(struct collect *c, const struct pd_record *rec, bool in_part)
+{
+	if (pd_event(c->r->reader, (size_t)rec->event)->attr.sample_period && rec->event != c->r->burst_event)
+		rests_sample(c->rests, rec->tid, rec->event, rec->time_ns, in_part);
+}
+
 static void add_sample(void *arg, const struct recording *r, const struct pd_record *rec, struct place place)
 {
 	struct collect *c = arg;
 
 	grow_events(c, pd_n_events(r->reader));
-	if (pd_event(r->reader, (size_t)rec->event)->attr.sample_period && rec->event != r->burst_event)
-		rests_sample(c->rests, rec->tid, rec->event, rec->time_ns);
+	rest(c, rec, true);
 	throttled_sample(c->throttled, rec->tid, rec->event, rec->time_ns, recording_weight(r, rec));
 	if (rec->event == sampled_event(r))
 		ended_sample(c->ended, rec->tid, rec->time_ns);
@@ -198,17 +197,40 @@ static bool is_read_in_group(const struct recording *r, size_t event)
 	return pd_event(r->reader, event)->attr.read_format & PERF_FORMAT_GROUP;
 }
 
-/* Counters that were stopped, and went on; threads that began and ended. */
+/* Samples at another time; counters that were stopped, and went on; threads that began and ended. */
 static void note_stopped(void *arg, int event, const struct pd_record *rec)
 {
 	struct collect *c = arg;
 	bool on = rec->type == PERF_RECORD_THROTTLE;
 
-	ended_record(c->ended, rec, rec->event >= 0 ? &pd_event(c->reader, (size_t)rec->event)->attr : NULL);
+	if (rec->type == PERF_RECORD_SAMPLE) {
+		rest(c, rec, false);
+		return;
+	}
+	ended_record(c->ended, rec,
+	             rec->event >= 0 ? &pd_event(c->r->reader, (size_t)rec->event)->attr : NULL);
 	if (rec->type == PERF_RECORD_EXIT)
 		throttled_exit(c->throttled, rec->tid, rec->time_ns);
 	if (on || rec->type == PERF_RECORD_UNTHROTTLE)
 		throttled_record(c->throttled, rec->tid, event, rec->throttle.stream_id, on, rec->time_ns);
+}
+
+/*
+ * The share of its time for which an event had no counter, as its times say that were read; 0 where others count the same in its
+ * turns, NAN where nothing was read.
+ */
+static double rested_by_times(const struct recording *r, const struct collect *c, size_t event)
+{
+	double enabled = 0, running = 0, share;
+
+	for (size_t t = 0; t < c->last.n && event < EFFORT_EVENTS; t++) {
+		enabled += c->last.v[t].value[event] ? (double)c->last.v[t].enabled_ns : 0;
+		running += c->last.v[t].value[event] ? (double)c->last.v[t].running_ns : 0;
+	}
+	if (!(running > 0) || r->events[event].several)
+		return is_read_in_group(r, event) ? 0 : NAN;
+	share = 1 - running / enabled;
+	return share > model->little ? share : 0;
 }
 
 /*
@@ -242,16 +264,19 @@ static void find_scale(struct recording *r, struct collect *c)
 	rests_settle(c->rests, chosen_of_kind(r, MIX_INSN), even);
 	r->scale = mem_calloc(c->n_events + 1, sizeof(*r->scale));
 	for (size_t i = 0; i < c->n_events; i++) {
-		bool rests = !is_read_in_group(r, i) && (even < 0 || rests_share(c->rests, even) > 0);
+		bool rests = even < 0 || rests_share(c->rests, even) > 0;
+		double by_times = rested_by_times(r, c, i);
 
-		c->events[i].rested = rests ? rests_share(c->rests, (int)i) : 0;
+		c->events[i].rested = isfinite(by_times) ? by_times
+		                      : rests            ? rests_share(c->rests, (int)i)
+		                                         : 0;
 		any |= c->events[i].rested > 0;
 		c->events[i].multiplexed |= c->events[i].rested > 0;
 		/* Where others had samples meanwhile, a counter that was stopped has rested, too. */
 		c->events[i].throttled = throttled_share(c->throttled, (int)i);
 		c->events[i].throttled *= c->events[i].throttled > model->little;
 		c->events[i].rested = c->events[i].rested > c->events[i].throttled ? c->events[i].rested : 0;
-		if (c->events[i].rested > 0)
+		if (c->events[i].rested > 0 && !isfinite(by_times))
 			c->events[i].untold = rests_untold(c->rests, (int)i);
 		r->scale[i] = 1 / (1 - fmax(c->events[i].rested, c->events[i].throttled));
 		if (lost > model->little && !is_read_in_group(r, i)) {
@@ -327,7 +352,7 @@ static void find_ended(const struct recording *r, const struct collect *c)
 int sums_collect(struct recording *r, struct sums *out)
 {
 	struct collect c = {
-		.rests = rests_new(), .throttled = throttled_new(), .ended = ended_new(), .reader = r->reader
+		.rests = rests_new(), .throttled = throttled_new(), .ended = ended_new(), .r = r
 	};
 	int err = recording_each_noting(r, "reading samples", add_sample, note_stopped, &c);
 	double *skid_cyc;
@@ -338,7 +363,8 @@ int sums_collect(struct recording *r, struct sums *out)
 	find_scale(r, &c);
 	for (size_t t = 0; t < c.last.n; t++)
 		for (size_t i = 0; i < c.n_events && i < EFFORT_EVENTS; i++)
-			c.events[i].value_sum += (double)c.last.v[t].value[i] / (1 - c.events[i].throttled);
+			c.events[i].value_sum += (double)c.last.v[t].value[i] /
+			                         (1 - fmax(c.events[i].rested, c.events[i].throttled));
 	find_unsampled(r, &c);
 	find_untimed(r, &c);
 	find_ended(r, &c);
@@ -365,7 +391,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .n_stacks = c.n_stacks,
 		              .lost_share = c.lost_share,
 		              .tasks = c.by_task,
-		              .core_hz = middle(c.core_hz.v, c.core_hz.n) };
+		              .core_hz = select_middle(c.core_hz.v, c.core_hz.n) };
 	memset(&c.sums, 0, sizeof(c.sums));
 	memset(&c.by_task, 0, sizeof(c.by_task));
 	memset(&c.branches.seen, 0, sizeof(c.branches.seen));

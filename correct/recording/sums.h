@@ -17,8 +17,8 @@ struct event_sum {
 	double value_sum; /* last group values of all threads; 0 = none recorded */
 	bool timed;       /* its branch records tell cycles */
 	bool multiplexed; /* running less than enabled somewhere, or silent while others had samples */
-	double rested;    /* share of the time that it was silent while others had samples (eq. 5) */
-	double untold;    /* share of the time in which nothing tells whether it had a counter */
+	double rested; /* share of the time without a counter: as its times say, or silent while others had samples (eq. 5) */
+	double untold; /* share of the time in which nothing tells whether it had a counter */
 	double throttled; /* share of the time that its counter was stopped, for its samples came too often (eq. 5); 0 up to 2% */
 	double unsampled; /* share of what its counters counted that no sample stands for: they were lost */
 	double ended; /* the same, of threads that ended after their last sample, or before their first (ended.h) */

@@ -149,7 +149,7 @@ static double awake_ns(const struct of_event *e)
 
 	for (size_t i = 0; i < e->gaps.n; i++)
 		paces[i] = (double)(e->gaps.v[i].ns / e->gaps.v[i].events);
-	longest = e->gaps.n ? model->rest_asleep * select_nth(paces, e->gaps.n, e->gaps.n / 2) : 0;
+	longest = model->rest_asleep * select_middle(paces, e->gaps.n);
 	for (size_t i = 0; i < e->gaps.n; i++)
 		sum += (double)e->gaps.v[i].ns <= longest * (double)e->gaps.v[i].events
 		               ? (double)e->gaps.v[i].ns
@@ -161,7 +161,7 @@ static double awake_ns(const struct of_event *e)
 /* A tick ends a stop, where the thread runs: one that is much longer than the middle one was as long as that, and then it slept. */
 static double stopped_ns(struct of_event *e)
 {
-	double middle = e->stops.n ? select_nth(e->stops.v, e->stops.n, e->stops.n / 2) : 0, sum = 0;
+	double middle = select_middle(e->stops.v, e->stops.n), sum = 0;
 
 	for (size_t i = 0; i < e->stops.n; i++)
 		sum += e->stops.v[i] <= model->rest_asleep * middle ? e->stops.v[i] : middle;

@@ -43,6 +43,11 @@ double select_nth(double *v, size_t n, size_t k)
 	return v[k];
 }
 
+double select_middle(double *v, size_t n)
+{
+	return n ? select_nth(v, n, n / 2) : 0;
+}
+
 double select_quantile(double *v, size_t n, double q)
 {
 	double at = q * (double)(n - 1), x, next;

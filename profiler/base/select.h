@@ -10,6 +10,9 @@
  */
 double select_nth(double *v, size_t n, size_t k);
 
+/* The middle of v[n], of two the greater; 0 of none.  Leaves v in another order. */
+double select_middle(double *v, size_t n);
+
 /* Quantile q of v[n], n > 0, between neighbours by distance.  Leaves v in another order. */
 double select_quantile(double *v, size_t n, double q);
 

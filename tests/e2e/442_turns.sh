@@ -65,6 +65,34 @@ plain events=cycles,instructions as=0:3:cache-misses freq
 check 'without turns' status 0 "$SKIDPROF" report -i plain.data --event cache-misses
 check 'nothing is marked' sh -c '! grep -q "~" out'
 
+# totals FILE WINDOW TOLERANCE OF: those of a window are what its share of the whole run is, as OF, without turns, has it.
+totals()
+{
+	"$SKIDPROF" report -i "$4" --time "$2" --format json --method raw >whole 2>err || return 1
+	"$SKIDPROF" report -i "$1" --time "$2" --format json --method raw >out 2>err || return 1
+	python3 - "$3" <<'P'
+import json, sys
+events = lambda name: {e["name"]: e for e in json.load(open(name))["meta"]["events"]}
+whole, part = events("whole"), events("out")
+for name, e in part.items():
+    print(f"# {name}: {e['samples']} samples, rested {e['rested']:.2f}, {e['total']:.4g} of {whole[name]['total']:.4g}")
+sys.exit(any(abs(e["total"] / whole[n]["total"] - 1) > float(sys.argv[1]) for n, e in part.items()) or not any(e["rested"] > 0.1 for e in part.values()))
+P
+}
+# Of a window as short as a few turns the whole recording tells where in it an event had no counter.
+plain events=cycles,instructions
+cp plain.data steady.data
+plain events=cycles,instructions turns=0.6:10
+for window in 10%..20%:0.04 40%..42%:0.06 55%..56.5%:0.1; do
+	check "a window of turns (${window%:*}) comes to what it is without" totals plain.data "${window%:*}" "${window#*:}" steady.data
+done
+check 'a window in which cycles have no counter' status 0 "$SKIDPROF" report -i plain.data --time 40%..40.5%
+check 'says that it is not known how many there were' grep -q '^# cycles:u had no counter 9[0-9.]*% of this time, .*not known' out
+plain events=cycles,instructions read turns=0.6:10
+for window in 0%..100%:0.02 10%..20%:0.05; do
+	check "counters that were read (${window%:*}) come to that, too" totals plain.data "${window%:*}" "${window#*:}" steady.data
+done
+
 # Counters that are read with each sample have counted what no sample stands for: totals are theirs, and what is missing is said.
 plain events=cycles,instructions read cut=0.2
 check 'lost samples of a group: it is compared' status 0 "$SKIDPROF" compare -i plain.data --truth three.truth --format json
@@ -88,7 +116,10 @@ check 'and the reason is said' json 'any("from all that was sampled" in f["why"]
 # A group that takes turns with others is read with the time that its counters ran.  What it missed is not known to be like the rest.
 plain events=cycles,instructions read turns=0.6:10
 compared_and_reported 'a group that takes turns'
-check 'it is multiplexed, and its rests are not looked for' json 'all(e["multiplexed"] and not e["rested"] for e in d["meta"]["events"])'
+"$SKIDPROF" report -i steady.data --format json --method raw >whole 2>err
+check 'it is multiplexed, for as long as its times say' json 'all(e["multiplexed"] and abs(e["rested"] - 0.4) < 0.02 for e in d["meta"]["events"])'
+check 'IPC is right to 5%' json 'abs(sum(f["fixed"] for f in d["functions"]) / sum(f["cycles"] for f in d["functions"]) / (d["meta"]["events"][1]["total"] / d["meta"]["events"][0]["total"]) - 1) < 0.05'
+check 'and cycles are those of the whole run, to 3%' json 'abs(sum(f["cycles"] for f in d["functions"]) / sum(e["total"] for e in json.load(open("whole"))["meta"]["events"] if e["name"] == "cycles:u") - 1) < 0.03'
 check 'the skid is measured all the same' json 'd["meta"]["skid"]["source"] == "measured" and 100 < d["meta"]["skid"]["median_cyc"] < 1000'
 
 # At a rate they do not tell the skid: all rests on a default, and no function is fixed.  Without a group it is the same.

@@ -164,6 +164,7 @@ class Writer:
         self.stack = opts.get("stack", "none")
         self.exact = Exact(opts["there"]) if "there" in opts else None
         self.cut, self.lost, self.lost_in = float(opts.get("cut", 0)), 0, None
+        self.values = {}  # by thread and event: the last that was written
         self.rests = {}  # by thread: its last time and counts, and what of them its group did not count
 
     def choose(self, events):
@@ -258,12 +259,19 @@ class Writer:
         n_times, step = bool(form & 1) + bool(form & 2), 1 + bool(form & 4) + bool(form & 16)
         return [words[i:i + step] for i in range(1 + n_times, len(words), step)], list(words[1:1 + n_times])
 
+    def value(self, count, gone, number, period, tid):
+        """Counters never go back."""
+        last = self.values.get((tid, number), 0)
+        out = count - min(gone // period, (count - last) // period) * period if count >= last else count
+        self.values[tid, number] = out
+        return out
+
     def read(self, sample):
         """The group's counts, of the events that are kept, by the ids that they have here."""
         members, times = self.members(sample)
         number = {i: (1000 + n, e.period) for n, e in enumerate(self.events) for i in e.ids}
         gone = self.rests[sample.tid][2] if "turns" in self.opts else {}
-        kept = [(m[0] - gone.get(m[1], 0) // number[m[1]][1] * number[m[1]][1], number[m[1]][0], *m[2:]) for m in members if m[1] in number]
+        kept = [(self.value(m[0], gone.get(m[1], 0), *number[m[1]], sample.tid), number[m[1]][0], *m[2:]) for m in members if m[1] in number]
         if sample.event.read_format & 2:
             times[-1] = int((times[-1] - gone.get("ns", 0)) * float(self.opts.get("ran", 1)))
         return b"".join(struct.pack("<Q", x) for x in (len(kept), *times, *sum(kept, ())))

@@ -22,9 +22,9 @@ static struct rests *show(uint64_t rest0_us, uint64_t rest1_us, uint64_t sleep_u
 	for (int ms = 0; ms < 200; ms++, now += sleep_us * 1000)
 		for (uint64_t us = 0; us < 1000; us += 10, now += 10000) {
 			if (us >= rest0_us)
-				rests_sample(r, 7, 0, now);
+				rests_sample(r, 7, 0, now, true);
 			if (us < 500 || us >= 500 + rest1_us)
-				rests_sample(r, 7, 1, now + 5000);
+				rests_sample(r, 7, 1, now + 5000, true);
 		}
 	rests_settle(r, -1, -1);
 	return r;
@@ -44,6 +44,38 @@ static void rests_are_silent_while_others_have_samples(void **state)
 	rests_free(r);
 }
 
+/* What is looked at is a tenth of a ms in each tenth one: there the first event rests for all of it, for some, or for none. */
+static double share_in_part(uint64_t from_us, int event)
+{
+	struct rests *r = rests_new();
+	uint64_t now = 1000;
+	double share;
+
+	assert_non_null(r);
+	for (int ms = 0; ms < 200; ms++)
+		for (uint64_t us = 0; us < 1000; us += 10, now += 10000) {
+			bool in_part = ms % 10 == 0 && us >= from_us && us < from_us + 100;
+
+			if (us < 400 || us >= 800)
+				rests_sample(r, 7, 0, now, in_part);
+			rests_sample(r, 7, 1, now + 5000, in_part);
+		}
+	rests_settle(r, -1, -1);
+	share = rests_share(r, event);
+	rests_free(r);
+	return share;
+}
+
+static void a_part_is_told_by_all_of_the_recording(void **state)
+{
+	(void)state;
+	assert_float_equal(share_in_part(0, 0), 0, 0);
+	assert_float_equal(share_in_part(750, 0), 0.5, 0.03);
+	assert_float_equal(share_in_part(370, 0), 0.7, 0.03);
+	assert_float_equal(share_in_part(500, 0), 0.99, 0);
+	assert_float_equal(share_in_part(750, 1), 0, 0);
+}
+
 static void what_needs_no_counter_never_rests(void **state)
 {
 	struct rests *r = rests_new();
@@ -53,7 +85,7 @@ static void what_needs_no_counter_never_rests(void **state)
 	rests_never(r, 0);
 	rests_never(r, -1);
 	for (uint64_t us = 1; us < 200000; us += 10)
-		rests_sample(r, 7, us / 1000 % 2, us * 1000);
+		rests_sample(r, 7, us / 1000 % 2, us * 1000, true);
 	rests_settle(r, -1, -1);
 	assert_float_equal(rests_share(r, 0), 0, 0);
 	assert_float_equal(rests_share(r, 1), 0.5, 0.05);
@@ -84,9 +116,9 @@ static void slow_code_is_no_rest(void **state)
 	for (int phase = 0; phase < 20; phase++)
 		for (int i = 0; i < 4000; i++, now += 1000) {
 			if (phase % 2 ? i % 100 == 0 : i % 10 == 0)
-				rests_sample(r, 7, 0, now);
+				rests_sample(r, 7, 0, now, true);
 			if (i % 10 == 5)
-				rests_sample(r, 7, 1, now);
+				rests_sample(r, 7, 1, now, true);
 		}
 	rests_settle(r, 0, 1);
 	assert_float_equal(rests_share(r, 0), 0, 0);
@@ -104,9 +136,9 @@ static double share_of_two(int n, int always)
 	for (int slot = 0; slot < 5; slot++)
 		for (int i = 0; i < 1000; i++, now += 1000) {
 			if (slot % 2 == 0)
-				rests_sample(r, 7, 0, now);
+				rests_sample(r, 7, 0, now, true);
 			if (i % (1000 / n) == 1000 / n / 2)
-				rests_sample(r, 7, 1, now + 500);
+				rests_sample(r, 7, 1, now + 500, true);
 		}
 	rests_settle(r, always, -1);
 	share = rests_share(r, 0);
@@ -136,12 +168,12 @@ static struct rests *show_slow(int cyc)
 	assert_non_null(r);
 	for (int ms = 0; ms < 200; ms++)
 		for (int us = 0; us < 1000; us += 10, now += 10000) {
-			rests_sample(r, 7, 2, now);
+			rests_sample(r, 7, 2, now, true);
 			if (us < 400)
 				continue;
 			if (counted++ % (ms / 10 % 2 ? 30 : 1) == 0)
-				rests_sample(r, 7, 0, now + 3000);
-			rests_sample(r, 7, 1, now + 5000);
+				rests_sample(r, 7, 0, now + 3000, true);
+			rests_sample(r, 7, 1, now + 5000, true);
 		}
 	rests_settle(r, 0, cyc);
 	return r;
@@ -166,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rests_are_silent_while_others_have_samples),
+		cmocka_unit_test(a_part_is_told_by_all_of_the_recording),
 		cmocka_unit_test(what_needs_no_counter_never_rests),
 		cmocka_unit_test(sleep_is_no_rest),
 		cmocka_unit_test(slow_code_is_no_rest),
