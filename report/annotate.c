@@ -71,6 +71,7 @@ static void add_count(struct profile_count *c, struct anno_node *node, const str
 	c->raw_cyc += insn->count.raw_cyc;
 	c->insn += insn->count.insn;
 	c->cyc += insn->count.cyc;
+	c->n_samples += insn->count.n_samples;
 	if (insn->status > node->status)
 		node->status = insn->status;
 }
@@ -354,6 +355,7 @@ void annotation_skid(const struct annotation *a, char *out, size_t size)
 	const struct profile_meta *m = &a->p->meta;
 	const struct profile_region *most = NULL;
 	double best = 0;
+	const char *seen = report_has_other(a->p) ? "events" : "cycles";
 	char periods[32];
 
 	out[0] = '\0';
@@ -372,12 +374,12 @@ void annotation_skid(const struct annotation *a, char *out, size_t size)
 		snprintf(periods, sizeof(periods), most->skid_periods < 10 ? "%.2g" : "%.0f",
 		         most->skid_periods);
 		snprintf(out, size,
-		         "cycles were seen some %.0f cycles after their cause, %s iterations of the hottest "
+		         "%s were seen some %.0f cycles after their cause, %s iterations of the hottest "
 		         "loop: they hold for loops, not for single lines",
-		         m->skid_median_cyc, periods);
+		         seen, m->skid_median_cyc, periods);
 	} else {
 		snprintf(out, size,
-		         "cycles were seen some %.0f cycles after their cause: they may be of lines before",
+		         "%s were seen some %.0f cycles after their cause: they may be of lines before", seen,
 		         m->skid_median_cyc);
 	}
 }

@@ -79,6 +79,14 @@ static struct cell num(double x)
 	return (struct cell){ .num = x };
 }
 
+/* How many there must have been of the event that is shown, for so many: a part of a stack's sample has gone to several. */
+static double samples_of(const struct profile *p, double events)
+{
+	const struct profile_event *e = report_has_other(p) ? &p->meta.events[p->meta.cyc_event] : NULL;
+
+	return e && e->total > 0 ? events * (double)e->n_samples / e->total : NAN;
+}
+
 static struct cell cell(const void *view, size_t i, int id)
 {
 	const struct view *v = view;
@@ -106,7 +114,7 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_CYC:
 		return num(report_has_cyc(v->p) ? r->count.cyc : NAN);
 	case ID_OTHER:
-		return num(report_has_other(v->p) ? r->count.cyc : NAN);
+		return report_events(v->p, r->count.cyc, samples_of(v->p, r->count.cyc));
 	case ID_CALLS:
 		return num(r->calls);
 	case ID_CALLS_LO:

@@ -364,8 +364,17 @@ static void drop_unsure(json_t *function)
 	}
 }
 
+/* Its samples tell, which are not shown. */
+static void mark_rough(json_t *function, const struct profile *p)
+{
+	double n = json_number_value(json_object_get(function, "samples"));
+
+	if (report_events(p, 0, n).rough)
+		json_object_set_new(function, "events_rough", json_true());
+}
+
 /* Of a program with ten thousand functions these are half of the page, and it shows none of them; regions beside shares of them. */
-static void drop_unshown(json_t *functions, bool has_parts)
+static void drop_unshown(json_t *functions, const struct profile *p)
 {
 	static const char *const unshown[] = { "samples", "share_raw", "share_fixed",
 		                               "linkage", "file",      "ipc_of_call" };
@@ -373,9 +382,10 @@ static void drop_unshown(json_t *functions, bool has_parts)
 	for (size_t i = 0; i < json_array_size(functions); i++) {
 		drop_full_name(json_array_get(functions, i));
 		drop_unsure(json_array_get(functions, i));
+		mark_rough(json_array_get(functions, i), p);
 		for (size_t k = 0; k < sizeof(unshown) / sizeof(unshown[0]); k++)
 			json_object_del(json_array_get(functions, i), unshown[k]);
-		if (!has_parts)
+		if (!p->meta.relative)
 			json_object_del(json_array_get(functions, i), "region");
 	}
 }
@@ -392,7 +402,7 @@ static int make_document(const struct profile *p, const struct html_opts *o, jso
 	html_doubts(p, NULL, doubts);
 	if (err == 0)
 		err = add_view(doc, "functions", p, view_functions, REPORT_FUNCTIONS);
-	drop_unshown(json_object_get(doc, "functions"), p->meta.relative);
+	drop_unshown(json_object_get(doc, "functions"), p);
 	if (err == 0)
 		err = add_view(doc, "regions", p, view_regions, REPORT_REGIONS);
 	if (err == 0)

@@ -367,6 +367,7 @@ static void make_line(const struct profile *p, const uint32_t *insns, size_t n, 
 		r->count.raw_cyc += insn->count.raw_cyc;
 		r->count.insn += insn->count.insn;
 		r->count.cyc += insn->count.cyc;
+		r->count.n_samples += insn->count.n_samples;
 		if (insn->status > r->status)
 			r->status = insn->status;
 		if (insn->count.insn > r->insn->count.insn)

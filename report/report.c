@@ -175,13 +175,17 @@ double report_chance(double n_samples)
 	return z_of_90 / sqrt(n_samples);
 }
 
+bool report_is_rough(const struct profile_event *e, double n_samples)
+{
+	return e->rested > 0 && n_samples > 0 && report_chance(n_samples) > 0.05;
+}
+
 struct cell report_events(const struct profile *p, double count, double n_samples)
 {
 	if (!report_has_other(p))
 		return (struct cell){ .num = NAN };
 	return (struct cell){ .num = count,
-		              .rough = p->meta.events[p->meta.cyc_event].rested > 0 && n_samples > 0 &&
-		                       report_chance(n_samples) > 0.05 };
+		              .rough = report_is_rough(&p->meta.events[p->meta.cyc_event], n_samples) };
 }
 
 const char *report_name(const struct profile_func *f)

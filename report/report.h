@@ -113,7 +113,9 @@ double report_samples(const struct profile *p, const struct profile_count *c);
 
 /* Half of the 90% interval that chance gives a count of n_samples, as a share of it. */
 double report_chance(double n_samples);
-/* A count of the events that are shown: rough where it is scaled for the time they had no counter, and chance leaves more than 5%. */
+/* A count of an event is scaled for the time it had no counter, and chance leaves more than 5% of its samples to either side. */
+bool report_is_rough(const struct profile_event *e, double n_samples);
+/* A count of the events that are shown, marked where it is rough. */
 struct cell report_events(const struct profile *p, double count, double n_samples);
 
 /* "flow,mix": what a count rests on; "" for nothing. */

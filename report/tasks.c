@@ -90,7 +90,7 @@ static struct cell event_cell(const struct profile *p, const struct profile_even
 	case ID_PERIOD:
 		return num(e->period && !e->freq ? (double)e->period : NAN);
 	case ID_TOTAL:
-		return num(e->total);
+		return (struct cell){ .num = e->total, .rough = report_is_rough(e, (double)e->n_samples) };
 	case ID_SHOWN:
 		return text(shown_as(p, e));
 	default:

@@ -53,7 +53,7 @@ function functions() {
 			{ head: "fixed", value: f => f.fixed, show: si, title: "instructions, corrected for skid" },
 			{ head: "90% interval", value: f => width(f.lo, f.hi), show: (_, f) => range(f.lo, f.hi, si) }] : []),
 		{ head: "cycles", value: f => f.cycles, show: si },
-		...(data.functions.some(f => known(f.cycles)) ? [] : [{ head: "events", value: f => f.events, show: si }]),
+		...(data.functions.some(f => known(f.cycles)) ? [] : [{ head: "events", value: f => f.events, show: (x, f) => (f.events_rough ? "~" : "") + si(x) }]),
 		...(has_insn ? [{ head: "IPC raw", value: f => f.ipc_raw, show: ratio }, { head: "IPC", value: f => f.ipc_fixed, show: ratio },
 			{ head: "calls", value: f => f.calls, show: si },
 			{ head: "insns/\u200bcall", value: f => f.insn_per_call, show: mean },

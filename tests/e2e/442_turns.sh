@@ -48,6 +48,11 @@ check 'all instructions are there, to 3%' total 3
 check 'it is reported' status 0 "$SKIDPROF" report -i plain.data
 check 'and said' grep -q '^# the kernel lost' out
 
+# The same with the stacks of calls, and of events neither of which tells instructions or cycles.
+check 'with branch records' status 0 "$SKIDPROF" record --pmu sim -q -b --bursts 0 -e cycles,instructions -c 2003 -o branches.data ./three
+python3 "$TOP/tests/e2e/plain.py" branches.data stacks.data events=cycles,instructions as=0:3:cache-misses turns=0.8:10 freq stack=callstack
+python3 "$TOP/tests/e2e/plain.py" branches.data few.data events=cycles,instructions as=0:3:cache-misses,0:5:branch-misses turns=0.8:10 freq
+
 # What is scaled, and has few samples, is marked, with what chance leaves open; with most of them it is not.
 plain events=cycles,instructions as=0:3:cache-misses turns=0.8:10 freq
 check 'an event that takes turns is shown' status 0 "$SKIDPROF" report -i plain.data --event cache-misses --min-share 0
@@ -61,6 +66,16 @@ marks()
 check 'what is not known to 5% is marked' marks
 check 'by thread, too' status 0 "$SKIDPROF" report -i plain.data --event cache-misses --threads --time 0%..15%
 check 'it is marked' marks
+# In every table that has such counts: none of a row has samples enough here.
+for view in --lines '--callers quick' '--callees mixed' --children --events; do
+	# shellcheck disable=SC2086
+	check "$view of it" status 0 "$SKIDPROF" report -i stacks.data --event cache-misses --time 0%..10% --min-share 5% $view
+	check 'marks them' awk '!/^#/ && / [~]?[0-9.]+[kM] / { n++; marked += / ~[0-9]/ } END { print "# " n + 0 " rows, " marked + 0 " marked"; exit !n || n != marked }' out
+done
+check 'a page of it' status 0 "$SKIDPROF" report -i stacks.data --event cache-misses --time 0%..15% --html page.html
+check 'marks them, too' grep -q '"events_rough":true' page.html
+check 'annotate' status 0 "$SKIDPROF" annotate -i few.data quick
+check 'marks them as well' grep -q '% *~[0-9.]*k ' out
 plain events=cycles,instructions as=0:3:cache-misses freq
 check 'without turns' status 0 "$SKIDPROF" report -i plain.data --event cache-misses
 check 'nothing is marked' sh -c '! grep -q "~" out'

@@ -7,7 +7,7 @@ Samples keep their place, task, time, period and, where asked for, their branche
 
   events=A,B     sampled events that are kept, by their generic names (cycles, instructions, branches); default: all sampled
   counted=A,B    these of them are counted in the group and not sampled (with read: perf's {cycles,instructions}:S)
-  as=TYPE:CONFIG[:NAME]  the first of them is another event's
+  as=TYPE:CONFIG[:NAME],...  the first of them are other events'
   stack=KIND     any (as recorded), cond, call, ret, callstack, none (default)
   untimed        branches do not tell their cycles
   lose=SHARE     of so many stacks the branch before the newest is missing
@@ -162,6 +162,7 @@ class Writer:
         self.wanted = opts["events"].split(",") if "events" in opts else None
         self.counted = opts.get("counted", "").split(",")
         self.stack = opts.get("stack", "none")
+        self.others = opts["as"].split(",") if "as" in opts else []
         self.exact = Exact(opts["there"]) if "there" in opts else None
         self.cut, self.lost, self.lost_in = float(opts.get("cut", 0)), 0, None
         self.values = {}  # by thread and event: the last that was written
@@ -306,7 +307,7 @@ class Writer:
         if kind in (1, 10, 3, 4, 7):
             self.body += data[at:at + size]
 
-    def attr(self, event, pmu, first):
+    def attr(self, event, pmu, other):
         # exclude_kernel, exclude_hv, mmap, comm, mmap2, comm_exec
         flags = 1 << 5 | 1 << 6 | 1 << 8 | 1 << 9 | 1 << 23 | 1 << 24
         kind, config, period = event.type, event.config, event.period
@@ -319,8 +320,8 @@ class Writer:
         read_format = event.read_format if "read" in self.opts else 0
         sample_type |= READ if "read" in self.opts else 0
         sample_type |= STACK if self.stack != "none" else 0
-        if "as" in self.opts and first:
-            kind, config = (int(x, 0) for x in self.opts["as"].split(":")[:2])
+        if other:
+            kind, config = (int(x, 0) for x in other.split(":")[:2])
         if self.n_pmus == 2:
             config |= (4, 10)[pmu] << 32
         out = bytearray(120)
@@ -351,12 +352,12 @@ class Writer:
     def names(self):
         for pmu in range(self.n_pmus):
             for i, event in enumerate(self.events):
-                name = self.opts["as"].split(":")[2] if "as" in self.opts and not i else event.name
+                name = self.others[i].split(":")[2] if i < len(self.others) else event.name
                 suffix = "u" + "p" * int(self.opts.get("precise", 0))
                 yield f"{('cpu_core', 'cpu_atom')[pmu]}/{name}/{suffix}" if self.n_pmus == 2 else f"{name}:{suffix}"
 
     def write(self, path):
-        attrs = [self.attr(e, pmu, i == 0) for pmu in range(self.n_pmus) for i, e in enumerate(self.events)]
+        attrs = [self.attr(e, pmu, self.others[i] if i < len(self.others) else None) for pmu in range(self.n_pmus) for i, e in enumerate(self.events)]
         ids = b"".join(struct.pack("<Q", 1000 + n) for n in range(len(attrs)))
         table = b"".join(a + struct.pack("<QQ", 104 + 8 * n, 8) for n, a in enumerate(attrs))
         features = self.features(attrs, list(self.names()))
