@@ -270,9 +270,10 @@ struct profile_step {
 /* A thread under one of its names, and what was sampled of it: as seen, for skid does not lead from one thread to another. */
 struct profile_task {
 	uint32_t pid, tid;
-	const char *comm; /* "" = not recorded */
-	double insn, cyc; /* events, cycles as in profile_count */
-	double n_samples; /* of both */
+	const char *comm;    /* ":TID" = not recorded */
+	const char *process; /* the same; ":PID", for any thread of it, where that was not recorded */
+	double insn, cyc;    /* events, cycles as in profile_count */
+	double n_samples;    /* of both */
 };
 
 /* A kind of cores of a processor that has several, as its PMU is called, and what samples on it stand for. */

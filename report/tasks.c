@@ -208,6 +208,8 @@ int view_tasks(const struct profile *p, const struct report_opts *o, struct view
 		return sp_fail(SP_ENOMEM, "out of memory for %zu threads", p->n_tasks);
 	for (size_t i = 0; i < n; i++)
 		rows[i].t = p->tasks[i];
+	for (size_t i = 0; !threads && i < n; i++)
+		rows[i].t.comm = rows[i].t.process;
 	if (!threads)
 		n = unite(rows, n);
 	for (size_t i = 0; i < n; i++)

@@ -250,9 +250,11 @@ static bool on_core(const char *core, const struct recording *r, int event)
 static bool is_of_part(const struct filter *f, const struct recording *r, const struct pd_record *rec,
                        int event)
 {
+	char room[MAPS_COMM_ROOM];
+
 	return in_ids(&f->o->pids, rec->pid) && in_ids(&f->o->tids, rec->tid) &&
 	       on_core(f->o->core, r, event) &&
-	       (!f->o->comm || named(f->o->comm, maps_comm(r->maps, rec->pid, rec->tid)));
+	       (!f->o->comm || named(f->o->comm, maps_comm(r->maps, rec->pid, rec->tid, room)));
 }
 
 /* An end of the window, `none` where it has none. */

@@ -508,11 +508,10 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 		unite_events(r, &rec);
 		take_periods(r, &rec);
 		take_part(r, &rec, &kept);
-		if (!kept) {
-			if (note && filter_is_at_other_time(r->filter, r, &rec))
-				note(arg, rec.event, &rec);
+		if (!kept && note && filter_is_at_other_time(r->filter, r, &rec))
+			note(arg, rec.event, &rec);
+		if (!kept)
 			continue;
-		}
 		r->at_entry = entry_is(r, &rec) && show_in_user_code(r, &rec);
 		place = sample_place(r, &rec);
 		fn(arg, r, &rec, place);

@@ -34,12 +34,12 @@ static long row_of(struct tasks *t, const struct pd_record *rec, const char *com
 
 void tasks_add(struct tasks *t, const struct recording *r, const struct pd_record *rec)
 {
-	const char *comm = maps_comm(r->maps, rec->pid, rec->tid);
+	char room[MAPS_COMM_ROOM];
 	long row;
 
 	if (rec->event != r->insn_event && rec->event != r->cyc_event)
 		return;
-	row = row_of(t, rec, comm ? comm : "");
+	row = row_of(t, rec, maps_comm(r->maps, rec->pid, rec->tid, room));
 	if (rec->event == r->insn_event) {
 		t->rows.v[row].insn += recording_weight(r, rec);
 		t->rows.v[row].n_insn++;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <sys/random.h>
 
 #include "profiler/base/vec.h"
@@ -338,12 +339,15 @@ const struct maps_file *maps_file(const struct maps *m, uint32_t file)
 	return &m->files.v.v[file]->pub;
 }
 
-const char *maps_comm(const struct maps *m, uint32_t pid, uint32_t tid)
+const char *maps_comm(const struct maps *m, uint32_t pid, uint32_t tid, char room[MAPS_COMM_ROOM])
 {
 	const struct thread *t = u32_table_find(&m->threads, tid);
 
 	/* The idle threads of all processors are one here, of which no record tells the name. */
 	if (!pid && !tid)
 		return "swapper";
-	return t && t->pid == pid ? t->comm : NULL;
+	if (t && t->pid == pid && t->comm)
+		return t->comm;
+	snprintf(room, MAPS_COMM_ROOM, ":%u", tid);
+	return room;
 }

@@ -34,7 +34,8 @@ bool maps_find(const struct maps *m, uint32_t pid, uint64_t ip, struct maps_plac
 size_t maps_n_files(const struct maps *m);
 const struct maps_file *maps_file(const struct maps *m, uint32_t file);
 
-/* The current name of a thread, NULL if none was recorded. Borrowed. */
-const char *maps_comm(const struct maps *m, uint32_t pid, uint32_t tid);
+/* The current name of a thread, borrowed; in `room` ":TID", as perf(1) calls it, where none was recorded. */
+enum { MAPS_COMM_ROOM = 16 };
+const char *maps_comm(const struct maps *m, uint32_t pid, uint32_t tid, char room[MAPS_COMM_ROOM]);
 
 #endif

@@ -319,6 +319,16 @@ static void fill_filter(struct assembly *a)
 	a->p->meta.filter = profile_string(a->p, words);
 }
 
+/* A thread that no record names is one of its process. */
+static const char *process_name(struct profile *p, const struct task_sum *s)
+{
+	char thread[MAPS_COMM_ROOM], process[MAPS_COMM_ROOM];
+
+	snprintf(thread, sizeof(thread), ":%u", s->tid);
+	snprintf(process, sizeof(process), ":%u", s->pid);
+	return profile_string(p, strcmp(s->comm, thread) == 0 ? process : s->comm);
+}
+
 static void fill_tasks(struct assembly *a)
 {
 	const struct tasks *t = &a->w->sums.tasks;
@@ -331,6 +341,7 @@ static void fill_tasks(struct assembly *a)
 		p->tasks[i] = (struct profile_task){ s->pid,
 			                             s->tid,
 			                             profile_string(p, s->comm),
+			                             process_name(p, s),
 			                             s->insn,
 			                             s->cyc * p->meta.cyc_per_event,
 			                             s->n_insn + s->n_cyc };

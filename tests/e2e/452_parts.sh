@@ -55,6 +55,15 @@ check 'and what came first' near "$rest" "$(field parts instructions)"
 check 'a thread is of its process' test "$adder" != "$main" -a "$child" != "$main"
 check 'processes' status 0 "$SKIDPROF" report -q -i p.data --processes --format csv --sort pid
 check 'come in order' test "$(sed -n 's/^[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,\([0-9]*\),.*/\1/p' out)" = "$(sed -n 's/^[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,\([0-9]*\),.*/\1/p' out | sort -n)"
+# A thread whose name no record tells is called by its number, as perf does; in the list of processes by that of its process.
+check 'a recording without names' python3 "$TOP/tests/e2e/plain.py" p.data nameless.data nameless
+check 'its threads' status 0 "$SKIDPROF" report -q -i nameless.data --threads --format csv
+check 'are called by their numbers' test "$(field ":$adder" tid)" = "$adder" -a "$(field ":$main" tid)" = "$main"
+check 'as many of each' near "$(python3 -c "print(2e6 * $add)")" "$(field ":$adder" instructions)"
+check 'its processes' status 0 "$SKIDPROF" report -q -i nameless.data --processes --format csv
+check 'have all of their threads in one row' near "$(python3 -c "print($rest + 2e6 * $add)")" "$(field ":$main" instructions)"
+check 'such a name can be asked for' status 0 "$SKIDPROF" report -q -i nameless.data --comm ":$adder" --threads --format csv
+check 'and is all that there is then' test "$(wc -l <out)" -eq 2 -a "$(field ":$adder" tid)" = "$adder"
 check 'as JSON, numbers as numbers' status 0 "$SKIDPROF" report -q -i p.data --threads --format json
 check 'they are' json 'any(t["comm"] == "child" and t["pid"] == '"$child"' for t in d["threads"])'
 

@@ -22,6 +22,7 @@ Samples keep their place, task, time, period and, where asked for, their branche
   turns=SHARE:US each event counts in so many of the turns, of US microseconds of the core's time; with read the group does, as one
   hybrid=US      the core is another kind's every second US microseconds: two PMUs, an event of each name in both
   cut=SHARE      so many samples at the end of each millisecond are lost, which a LOST record tells ('throttle': a THROTTLE)
+  nameless       no record tells a thread's name
   cpuid=ID       of the header
 """
 import bisect
@@ -304,7 +305,7 @@ class Writer:
             pid, _, start, length, off = struct.unpack_from("<IIQQQ", data, at + 8)
             path = data[at + (72 if kind == 10 else 40):at + size].split(b"\0")[0].decode("latin1")
             self.maps.add(pid, start, length, off, path)
-        if kind in (1, 10, 3, 4, 7):
+        if kind in (1, 10, 4, 7) or kind == 3 and "nameless" not in self.opts:
             self.body += data[at:at + size]
 
     def attr(self, event, pmu, other):

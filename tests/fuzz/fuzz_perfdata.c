@@ -48,6 +48,7 @@ static void look_at_sample(const struct pd_reader *r, const struct pd_sample *s)
 static void look_at(const struct pd_reader *r, struct maps *m, const struct pd_record *rec)
 {
 	struct maps_place place;
+	char room[MAPS_COMM_ROOM];
 	const uint8_t *id;
 	const char *comm;
 
@@ -63,8 +64,8 @@ static void look_at(const struct pd_reader *r, struct maps *m, const struct pd_r
 			sum += strlen(f->path) + place.off + pd_build_id(r, f->path, &id);
 		}
 	}
-	comm = maps_comm(m, rec->pid, rec->tid);
-	sum += comm ? strlen(comm) : 0;
+	comm = maps_comm(m, rec->pid, rec->tid, room);
+	sum += strlen(comm);
 }
 
 /* Read all; returns the number of records. */

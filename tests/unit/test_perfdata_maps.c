@@ -144,13 +144,20 @@ static void a_map_at_the_end_of_the_address_space_does_not_wrap(void **state)
 	check_nothing_at(1, 5);
 }
 
+static const char *comm_of(const struct maps *maps, uint32_t pid, uint32_t tid)
+{
+	static char room[MAPS_COMM_ROOM];
+
+	return maps_comm(maps, pid, tid, room);
+}
+
 static void fork_inherits_and_then_both_go_their_own_ways(void **state)
 {
 	(void)state;
 	comm_as(1, 1, "sh", false);
 	map_as(1, 0x1000, 0x1000, 0, "/sh");
 	fork_as(2, 2, 1, 0);
-	assert_string_equal(maps_comm(m, 2, 2), "sh");
+	assert_string_equal(comm_of(m, 2, 2), "sh");
 	check_at(2, 0x1000, "/sh", 0);
 	map_as(2, 0x1800, 0x1000, 0, "/child");
 	map_as(1, 0x5000, 0x1000, 0, "/parent");
@@ -160,17 +167,17 @@ static void fork_inherits_and_then_both_go_their_own_ways(void **state)
 	comm_as(2, 2, "ls", true);
 	check_nothing_at(2, 0x1000);
 	check_at(1, 0x1000, "/sh", 0);
-	assert_string_equal(maps_comm(m, 2, 2), "ls");
-	assert_string_equal(maps_comm(m, 1, 1), "sh");
-	assert_null(maps_comm(m, 1, 7));
-	assert_string_equal(maps_comm(m, 0, 0), "swapper");
+	assert_string_equal(comm_of(m, 2, 2), "ls");
+	assert_string_equal(comm_of(m, 1, 1), "sh");
+	assert_string_equal(comm_of(m, 1, 7), ":7");
+	assert_string_equal(comm_of(m, 0, 0), "swapper");
 	/* One that perf found running, made by exec since: nothing to inherit. */
 	fork_as(3, 3, 1, 1 << 13);
 	check_nothing_at(3, 0x1000);
 	/* A thread shares what its process has. */
 	fork_as(1, 8, 1, 0);
 	check_at(1, 0x1000, "/sh", 0);
-	assert_string_equal(maps_comm(m, 1, 8), "sh");
+	assert_string_equal(comm_of(m, 1, 8), "sh");
 }
 
 static void a_thread_that_ended_keeps_its_name_for_late_samples_but_not_for_ever(void **state)
@@ -180,25 +187,25 @@ static void a_thread_that_ended_keeps_its_name_for_late_samples_but_not_for_ever
 	fork_as(1, 2, 1, 0);
 	comm_as(1, 2, "worker", false);
 	exit_as(1, 2);
-	assert_string_equal(maps_comm(m, 1, 2), "worker");
+	assert_string_equal(comm_of(m, 1, 2), "worker");
 	exit_as(1, 2); /* told twice, it counts once */
 	/* The number is used again, by a thread of a name of its own and by one of another process. */
 	fork_as(1, 2, 1, 0);
-	assert_string_equal(maps_comm(m, 1, 2), "sh");
+	assert_string_equal(comm_of(m, 1, 2), "sh");
 	exit_as(1, 2);
 	comm_as(5, 5, "other", false);
 	fork_as(5, 2, 5, 0);
-	assert_null(maps_comm(m, 1, 2));
-	assert_string_equal(maps_comm(m, 5, 2), "other");
+	assert_string_equal(comm_of(m, 1, 2), ":2");
+	assert_string_equal(comm_of(m, 5, 2), "other");
 	exit_as(5, 2);
 	for (uint32_t tid = 10; tid < 3000; tid++) {
 		fork_as(1, tid, 1, 0);
 		exit_as(1, tid);
 	}
-	assert_null(maps_comm(m, 5, 2));
-	assert_null(maps_comm(m, 1, 10));
-	assert_string_equal(maps_comm(m, 1, 2999), "sh");
-	assert_string_equal(maps_comm(m, 1, 1), "sh");
+	assert_string_equal(comm_of(m, 5, 2), ":2");
+	assert_string_equal(comm_of(m, 1, 10), ":10");
+	assert_string_equal(comm_of(m, 1, 2999), "sh");
+	assert_string_equal(comm_of(m, 1, 1), "sh");
 }
 
 static void a_process_that_ended_keeps_its_maps_for_late_samples_but_not_for_ever(void **state)
@@ -217,9 +224,9 @@ static void a_process_that_ended_keeps_its_maps_for_late_samples_but_not_for_eve
 		exit_as(pid, pid);
 	}
 	check_nothing_at(2, 0x1000);
-	assert_null(maps_comm(m, 2, 2));
+	assert_string_equal(comm_of(m, 2, 2), ":2");
 	check_at(2999, 0x1000, "/sh", 0);
-	assert_string_equal(maps_comm(m, 2999, 2999), "sh");
+	assert_string_equal(comm_of(m, 2999, 2999), "sh");
 	check_at(1, 0x1000, "/sh", 0);
 	/* The number is used again. */
 	fork_as(2, 2, 1, 0);
