@@ -377,6 +377,11 @@ static void say_warnings(const struct run *r, const struct sink_summary *sum)
 		                ? "; if it has none by itself and handles signals, it is QEMU's "
 		                  "where that is older than 8.2 (man skidprof-record, LIMITS)"
 		                : "");
+	if (r->child.status == 128 + SIGILL && r->program.isa == PROGRAM_X86_64)
+		sp_warn("the program ended with an illegal instruction; the emulator has AVX2, but no "
+		        "AVX-512 "
+		        "nor what is newer: build with -march=x86-64-v3, or -mno-avx512f after "
+		        "-march=native");
 }
 
 /* In all sets. */

@@ -94,6 +94,18 @@ ok $((! ($? == 137))) 'a program killed by SIGKILL gives 137'
 check 'and is said to have been' grep -q '/spin: killed by signal 9 (Killed); what was recorded is in kill.data' kill.err
 check 'what had arrived is written' readable kill.data
 
+# What the processor has and the emulator has not ends the program: the cause is said, and what to build.
+if [ "$(uname -m)" = x86_64 ]; then
+	echo 'int main(void) { asm volatile("vpxorq %%zmm0, %%zmm0, %%zmm0" ::: "memory"); return 0; }' | gcc -x c -o wide - || exit 1
+	"$SKIDPROF" truth -o wide.truth ./wide >wide.out 2>wide.err
+	ok $((! ($? == 132))) 'an instruction of AVX-512 ends an emulated program'
+	check 'and what to build is said' grep -q 'the emulator has AVX2, but no AVX-512.*-march=x86-64-v3' wide.err
+	"$SKIDPROF" truth -o shell.truth sh -c './wide; exit $?' >wide.out 2>wide.err
+	check 'also in what a shell started' grep -q 'no AVX-512.*-march=x86-64-v3' wide.err
+	"$SKIDPROF" truth -o ill.truth sh -c 'kill -KILL $$' >wide.out 2>wide.err
+	check 'but not where another signal did' sh -c '! grep -q AVX wide.err'
+fi
+
 build crash <<'C'
 static __attribute__((noipa)) unsigned turn(unsigned x) { for (int i = 0; i < 1000; i++) x = x * 5 + 1; return x; }
 int main(void) { unsigned x = 1; for (int i = 0; i < 300; i++) x = turn(x); return (int)*(volatile unsigned *)(unsigned long)(x != 0); }
