@@ -40,6 +40,8 @@ static void pop(struct calls *c)
 		return;
 	}
 	c->arcs.v[i].n++;
+	if (c->frames.n < c->looking_up)
+		c->looking_up = 0;
 	/* What runs below another call of the function is that one's already. */
 	if (--c->active.v[f.func] == 0)
 		c->arcs.v[i].n_insn += c->n_insn - f.since;
@@ -99,9 +101,19 @@ static void begin(struct calls *c, uint32_t func)
 	push(c, func, 0);
 }
 
+static void enter(struct calls *c, uint32_t func)
+{
+	if (!pop_jumped(c, func))
+		begin(c, func);
+}
+
 void calls_step(struct calls *c, enum sim_exit exit, uint64_t behind, uint64_t next_ip,
                 const struct calls_place *to)
 {
+	bool from_stub = c->from_stub, from_entry = c->from_entry;
+
+	c->from_stub = to->stub;
+	c->from_entry = to->looks_up;
 	if (c->failed)
 		return;
 	c->n_switches += to->enters && to->switches;
@@ -123,12 +135,18 @@ void calls_step(struct calls *c, enum sim_exit exit, uint64_t behind, uint64_t n
 		}
 		c->n_lost++;
 	}
-	if (!to->func || to->func == top_func(c))
-		return;
-	if (!to->enters)
+	if (c->frames.n == c->looking_up && (to->func || exit == SIM_X_JUMP_IND)) {
+		c->looking_up = 0;
+		from_stub = true;
+	}
+	if (!to->func && !to->looks_up && from_entry)
+		c->looking_up = c->frames.n;
+	else if (!to->func && !to->looks_up && from_stub)
+		enter(c, to->called);
+	else if (to->func && to->func != top_func(c) && to->enters)
+		enter(c, to->func);
+	else if (to->func)
 		pop_above(c, to->func);
-	else if (!pop_jumped(c, to->func))
-		begin(c, to->func);
 }
 
 void calls_end(struct calls *c)

@@ -5,7 +5,7 @@
 /*
  * Who called whom, and what a call came to: a stack of functions beside each thread's own.  A call puts a function on it, and
  * the return to behind that call takes it off.  A jump to where another function begins is a call that does not come back: that
- * function goes when the one below it does.  What a thread's first function jumps to begins anew.  A return or a jump into the midst of a function that is on the stack ends all
+ * function goes when the one below it does.  Where a stub jumps to a function begins, with a symbol or, in a stripped library, without.  What a thread's first function jumps to begins anew.  A return or a jump into the midst of a function that is on the stack ends all
  * above it: an exception, longjmp().
  */
 #include <stdbool.h>
@@ -24,7 +24,9 @@ struct calls_place {
 	uint32_t func;   /* numbered from 1; CALLS_NOBODY: no symbol tells */
 	uint32_t called; /* the function that a call of its address calls */
 	bool enters;     /* it is where func begins */
-	bool switches;   /* which goes on with another stack (symbols.h) */
+	bool stub;       /* the linker's, which jumps to func's namesake elsewhere */
+	bool looks_up; /* no function: what such jump through to the dynamic linker, which looks that one up */
+	bool switches; /* which goes on with another stack (symbols.h) */
 };
 
 struct calls_frame {
@@ -48,7 +50,9 @@ struct calls {
 	VEC(struct calls_arc) arcs;
 	uint64_t n_returns, n_lost; /* lost: to where nothing on the stack has called from */
 	uint64_t n_switches;        /* of stacks: arcs are as if all ran on one */
-	bool failed;                /* no memory, or a stack without an end */
+	bool from_stub, from_entry; /* the last place is a stub; is where stubs jump to the dynamic linker */
+	size_t looking_up; /* frames at which that one looks a function up, and jumps to it then; 0: it does not */
+	bool failed;       /* no memory, or a stack without an end */
 };
 
 /*

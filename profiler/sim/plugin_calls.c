@@ -40,11 +40,13 @@ static uint32_t number_func(uint32_t file, uint64_t off)
 struct calls_place plugin_place(uint32_t file, uint64_t off)
 {
 	const struct symbol *s = symbols_find(symbols_of(file), off);
-	uint32_t func = s ? number_func(file, s->off) : CALLS_NOBODY;
+	uint32_t func = s && s->kind != SYMBOL_ENTRY ? number_func(file, s->off) : CALLS_NOBODY;
 
 	return (struct calls_place){ .func = func,
 		                     .called = func ? func : number_func(file, off),
-		                     .enters = s && s->off == off,
+		                     .enters = func && s->off == off,
+		                     .stub = s && s->kind == SYMBOL_STUB,
+		                     .looks_up = s && s->kind == SYMBOL_ENTRY,
 		                     .switches = s && s->switches };
 }
 

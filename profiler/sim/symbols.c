@@ -94,8 +94,8 @@ static void read_table(struct symbols *s, const struct file *f, const Elf64_Shdr
 		    !sym[i].st_size || !offset_of(f, sym[i].st_value, &off) || is_left_out(name))
 			continue;
 		/* Without memory there are fewer. */
-		if (vec_push(&s->v, ((struct symbol){ off, off + sym[i].st_size, switches_stacks(name) })) <
-		    0)
+		if (vec_push(&s->v, ((struct symbol){ off, off + sym[i].st_size, switches_stacks(name),
+		                                      SYMBOL_FUNCTION })) < 0)
 			return;
 	}
 }
@@ -132,6 +132,10 @@ static void read_stubs(struct symbols *s, const struct file *f, const Elf64_Shdr
 	uint64_t given =
 	        section->sh_entsize >= 8 && section->sh_entsize <= 32 ? section->sh_entsize : STUB_BYTES;
 
+	/* What is no stub there, the first entry above all, leads to the dynamic linker. */
+	if (vec_push(&s->v, ((struct symbol){ section->sh_offset, section->sh_offset + section->sh_size,
+	                                      false, SYMBOL_ENTRY })) < 0)
+		return;
 	for (uint64_t at = x86 ? 0 : 2 * STUB_BYTES; at < section->sh_size; at += x86 ? given : 4) {
 		const uint8_t *code = part(f, section->sh_offset + at, STUB_BYTES);
 		uint64_t off = section->sh_offset + at, lead = 0;
@@ -142,8 +146,8 @@ static void read_stubs(struct symbols *s, const struct file *f, const Elf64_Shdr
 			continue;
 		if (!x86 && memcmp(code - sizeof(bti), bti, sizeof(bti)) == 0)
 			lead = sizeof(bti);
-		if (vec_push(&s->v,
-		             ((struct symbol){ off - lead, off + (x86 ? given : STUB_BYTES), false })) < 0)
+		if (vec_push(&s->v, ((struct symbol){ off - lead, off + (x86 ? given : STUB_BYTES), false,
+		                                      SYMBOL_STUB })) < 0)
 			return;
 	}
 }
@@ -155,7 +159,7 @@ static void read_entry(struct symbols *s, const struct file *f)
 
 	/* Without memory it is not told. */
 	if (f->head->e_entry && offset_of(f, f->head->e_entry, &off))
-		(void)vec_push(&s->v, ((struct symbol){ off, off + 1, false }));
+		(void)vec_push(&s->v, ((struct symbol){ off, off + 1, false, SYMBOL_FUNCTION }));
 }
 
 static int by_off(const void *a, const void *b)
@@ -164,12 +168,14 @@ static int by_off(const void *a, const void *b)
 
 	if (x->off != y->off)
 		return x->off < y->off ? -1 : 1;
+	if ((x->kind == SYMBOL_ENTRY) != (y->kind == SYMBOL_ENTRY))
+		return x->kind == SYMBOL_ENTRY ? 1 : -1;
 	if (x->end_off != y->end_off)
 		return x->end_off < y->end_off ? 1 : -1;
 	return x->switches < y->switches ? 1 : x->switches > y->switches ? -1 : 0;
 }
 
-/* Of names for the same place the one that reaches furthest. */
+/* Of names for the same place the one that reaches furthest; a function's or a stub's first. */
 static void sort(struct symbols *s)
 {
 	size_t n = 0;

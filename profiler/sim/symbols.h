@@ -8,9 +8,16 @@
 
 #include "profiler/base/vec.h"
 
+enum symbol_kind {
+	SYMBOL_FUNCTION,
+	SYMBOL_STUB, /* the linker's: it jumps to a function elsewhere */
+	SYMBOL_ENTRY /* no function: what stubs jump through to the dynamic linker, for it to look that one up */
+};
+
 struct symbol {
 	uint64_t off, end_off; /* in the file */
 	bool switches;         /* it goes on with another stack: a coroutine's, a goroutine's */
+	enum symbol_kind kind;
 };
 
 struct symbols {
@@ -24,7 +31,7 @@ struct symbols {
  */
 void symbols_read(struct symbols *s, const char *path);
 
-/* The function that holds an offset; NULL: none does. */
+/* What holds an offset; NULL: nothing does. */
 const struct symbol *symbols_find(const struct symbols *s, uint64_t off);
 
 #endif

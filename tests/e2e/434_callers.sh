@@ -386,6 +386,31 @@ check "a stub's callers are those that jump to it, too" json 'sorted((r["functio
 "$SKIDPROF" record --pmu sim -q -o bare.sim --truth bare.truth ./bare >/dev/null || exit 1
 "$SKIDPROF" report -i bare.sim --truth bare.truth --children --format json >out 2>err
 check 'a program without symbols is not below the loader' json 'all(r["hi"] < 0.5 * max(c["fixed"] or 0 for c in d["children"]) for r in d["children"] if r["function"] == "_start" and r["module"].startswith("ld"))'
+# A stub calls what it jumps to, for which a stripped library whose variant is chosen as it is loaded has no symbol.
+cat >chosen.c <<'END'
+__attribute__((noinline)) static unsigned plain(unsigned x) { for (int i = 0; i < 50; i++) x = x * 5 + 1; return x; }
+static unsigned (*choose(void))(unsigned) { return plain; }
+unsigned mix(unsigned x) __attribute__((ifunc("choose")));
+END
+cat >mixes.c <<'END'
+unsigned mix(unsigned x);
+int main(void)
+{
+	volatile unsigned s = 1;
+	for (int i = 0; i < 3000; i++)
+		s = mix(s);
+	return 0;
+}
+END
+gcc -O2 -shared -fPIC -s chosen.c -o libchosen.so || exit 1
+for bound in lazy now; do
+	gcc -O2 -g mixes.c -o mixes -Wl,-z,$bound -L. -lchosen -Wl,-rpath,"$PWD" || exit 1
+	"$SKIDPROF" record --pmu sim -q -o mixes.sim --truth mixes.truth ./mixes >/dev/null || exit 1
+	"$SKIDPROF" report -i mixes.sim --truth mixes.truth --callees mix@plt --format json >out 2>err
+	check "a stub calls what has no symbol, bound $bound" json '[r["calls"] for r in d["callees"] if r["module"] == "libchosen.so"] == [3000]'
+	"$SKIDPROF" report -i mixes.sim --truth mixes.truth --children --format json >out 2>err
+	check "and has what that comes to, bound $bound" json '[r["fixed"] > 3000 * 100 for r in d["children"] if r["function"] == "mix@plt"] == [True]'
+done
 # What throws never comes back to where it was called: the linker's stub that led there is above it all the same.
 cat >throw.cc <<'END'
 static volatile unsigned sink;

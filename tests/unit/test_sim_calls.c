@@ -200,6 +200,49 @@ static void test_no_symbol(void **state)
 	calls_fini(&c);
 }
 
+/* A stub calls what it jumps to, which needs no symbol; nor does what the dynamic linker looks it up with at first. */
+static void test_stub(void **state)
+{
+	const struct calls_place stub = { .func = 5, .called = 5, .enters = true, .stub = true };
+	const struct calls_place entry = { .func = CALLS_NOBODY, .called = 6, .looks_up = true };
+	const struct calls_place linker = { .func = CALLS_NOBODY, .called = 7 };
+	const struct calls_place bare = { .func = CALLS_NOBODY, .called = 8 };
+	const struct calls_place within = { .func = CALLS_NOBODY, .called = 9 };
+	struct calls c = { 0 };
+
+	(void)state;
+	step(&c, 0, SIM_X_NONE, 0, 100);
+	for (unsigned i = 0; i < 3; i++) {
+		c.n_insn += 2;
+		calls_step(&c, SIM_X_CALL, 110, 500, &stub);
+		c.n_insn += 1;
+		if (i == 0) {
+			calls_step(&c, SIM_X_JUMP_IND, 510, 600, &entry);
+			calls_step(&c, SIM_X_JUMP_IND, 610, 700, &linker);
+			calls_step(&c, SIM_X_COND, 705, 705, &linker);
+			step(&c, 3, SIM_X_CALL, 710, 300);
+			c.n_insn += 4;
+			calls_step(&c, SIM_X_JUMP_IND, 305, 900, &within);
+			assert_int_equal(c.frames.n, 3);
+			calls_step(&c, SIM_X_RET, 310, 710, &linker);
+		}
+		calls_step(&c, SIM_X_JUMP_IND, 510, 800, &bare);
+		c.n_insn += 20;
+		calls_step(&c, SIM_X_JUMP_IND, 820, 900, &within);
+		assert_int_equal(c.frames.n, 3);
+		step(&c, 1, SIM_X_RET, 840, 110);
+		assert_int_equal(c.frames.n, 1);
+		calls_step(&c, SIM_X_JUMP_IND, 120, 900, &within);
+		assert_int_equal(c.frames.n, 1);
+	}
+	calls_end(&c);
+	check(&c, 1, 5, 3, 3 * 22 + 7);
+	check(&c, 5, 3, 1, 4);
+	check(&c, 5, 8, 3, 3 * 21);
+	assert_int_equal(c.arcs.n, 4);
+	calls_fini(&c);
+}
+
 /* The child of a fork is below the same functions, with no instruction yet. */
 static void test_restart(void **state)
 {
@@ -273,11 +316,12 @@ static void test_stubs_and_entry(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),     cmocka_unit_test(test_switches),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_jump_back), cmocka_unit_test(test_jump_out_of_the_first),
-		cmocka_unit_test(test_no_symbol), cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_symbols),   cmocka_unit_test(test_stubs_and_entry),
+		cmocka_unit_test(test_calls),           cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_recursion),       cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_jump_back),       cmocka_unit_test(test_jump_out_of_the_first),
+		cmocka_unit_test(test_no_symbol),       cmocka_unit_test(test_stub),
+		cmocka_unit_test(test_restart),         cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_stubs_and_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
