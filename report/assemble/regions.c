@@ -189,6 +189,23 @@ static void tell_apart(struct profile *p)
 	free(r);
 }
 
+/*
+ * A region that was solved in parts is as many instructions as those and the code between them came to: it is the sum of its rows,
+ * in every table.  What is 0 there, for none were counted or corrected, stays.
+ */
+static void sum_parts(struct profile *p)
+{
+	double *sums = mem_calloc(p->n_regions + 1, sizeof(*sums));
+
+	for (size_t i = 0; i < p->n_insns; i++)
+		if (p->insns[i].region >= 0)
+			sums[p->insns[i].region] += p->insns[i].count.insn;
+	for (size_t r = 0; r < p->n_regions; r++)
+		if (sums[r] > 0)
+			p->regions[r].insn = sums[r];
+	free(sums);
+}
+
 void assemble_regions(struct assembly *a)
 {
 	size_t n = a->w->regions ? a->w->regions->n : 0;
@@ -197,6 +214,7 @@ void assemble_regions(struct assembly *a)
 	a->p->n_regions = n;
 	for (size_t r = 0; r < n; r++)
 		fill_region(a, r);
+	sum_parts(a->p);
 	tell_apart(a->p);
 	for (size_t i = 0; i < a->p->n_insns; i++) {
 		struct profile_insn *insn = &a->p->insns[i];

@@ -33,6 +33,9 @@ cc -O2 -g stages.c -o stages || exit 1
 for bursts in 0 4000; do
 	check "$bursts bursts a second: it is recorded" status 0 "$SKIDPROF" record --pmu sim -q --core zen5-real --no-branches --bursts "$bursts" \
 		-o stages.data --truth stages.truth ./stages
+	check 'it is reported' status 0 "$SKIDPROF" report -i stages.data --format json --insns --min-share 0
+	check 'a region is the sum of its instructions' json 'd["regions"] and all(abs(sum(i["fixed"] for i in d["instructions"] if i["region"] == r["name"]) / r["fixed"] - 1) < 1e-6 for r in d["regions"] if r["fixed"])'
+	check 'and regions are no more than all' json 'sum(r["share"] for r in d["regions"]) <= 1.000001'
 	check 'it is compared' status 0 "$SKIDPROF" compare -i stages.data --truth stages.truth --format json
 	check 'what is fixed is right to 1%, or inside its interval' json \
 		'all(f["lo"] <= f["truth"] <= f["hi"] or abs(f["fixed_err"]) < 0.01 for f in d["functions"] if f["status"] == "fixed" and f["truth_share"] > 0.01)'
