@@ -43,9 +43,9 @@ static int assemble(const struct work *w, struct profile **out)
 	if (err == 0)
 		err = assemble_time(&a);
 	if (err == 0) {
-		assemble_funcs(&a);
-		/* Names were asked for now, and what debug information lacks is known. */
+		/* All files are open now, and names were asked for, which tells what debug information lacks. */
 		assemble_modules(&a);
+		assemble_funcs(&a);
 		assemble_names(&a);
 		scale_cycles(a.p);
 		err = assemble_flow(&a);

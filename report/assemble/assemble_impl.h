@@ -16,10 +16,10 @@ struct assembly {
 	size_t insn_cap; /* room in p->insns */
 };
 
-/* What the header of a report says, and the modules. */
+/* What the header of a report says. */
 void assemble_meta(struct assembly *a);
 
-/* The modules alone, anew: call stacks may have opened more. */
+/* The modules, and the files that were mapped: once call stacks, which may open more, were gone through. */
 void assemble_modules(struct assembly *a);
 
 /* All instructions in regions, then those elsewhere that have samples; and the functions they are in. */

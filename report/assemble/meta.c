@@ -257,21 +257,6 @@ static void fill_header(struct assembly *a)
 	fill_chance(&a->p->meta, w);
 }
 
-void assemble_modules(struct assembly *a)
-{
-	const struct recording *rec = a->w->rec;
-
-	free(a->p->modules);
-	a->p->modules = mem_calloc(rec->n_modules + 1, sizeof(*a->p->modules));
-	for (size_t i = 0; i < rec->n_modules; i++)
-		a->p->modules[i] =
-		        (struct profile_module){ text_or_empty(a, module_path(rec->modules[i])),
-			                         text_or_empty(a, module_build_id(rec->modules[i])),
-			                         text_or_empty(a, module_why(rec->modules[i])),
-			                         text_or_empty(a, module_lacks(rec->modules[i])) };
-	a->p->n_modules = rec->n_modules;
-}
-
 /* Hexadecimal text of a build id; recorders write zeros where they could not read one. */
 static void hex(const uint8_t *bytes, size_t n, char *out)
 {
@@ -307,6 +292,21 @@ static void fill_mapped(struct assembly *a)
 			                                        : -1 };
 		p->n_mapped++;
 	}
+}
+
+void assemble_modules(struct assembly *a)
+{
+	const struct recording *rec = a->w->rec;
+
+	a->p->modules = mem_calloc(rec->n_modules + 1, sizeof(*a->p->modules));
+	for (size_t i = 0; i < rec->n_modules; i++)
+		a->p->modules[i] =
+		        (struct profile_module){ text_or_empty(a, module_path(rec->modules[i])),
+			                         text_or_empty(a, module_build_id(rec->modules[i])),
+			                         text_or_empty(a, module_why(rec->modules[i])),
+			                         text_or_empty(a, module_lacks(rec->modules[i])) };
+	a->p->n_modules = rec->n_modules;
+	fill_mapped(a);
 }
 
 static void fill_filter(struct assembly *a)
@@ -356,6 +356,4 @@ void assemble_meta(struct assembly *a)
 	fill_tasks(a);
 	fill_events(a);
 	fill_cores(a);
-	assemble_modules(a);
-	fill_mapped(a);
 }

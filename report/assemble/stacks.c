@@ -239,8 +239,5 @@ int assemble_stacks(struct assembly *a)
 	vec_fini(&s.funcs);
 	vec_fini(&s.calls);
 	vec_fini(&s.tested);
-	if (err < 0)
-		return err;
-	assemble_modules(a);
-	return 0;
+	return err;
 }
