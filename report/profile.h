@@ -45,6 +45,8 @@ struct profile_insn {
 	uint8_t size_bytes;
 	uint8_t status; /* enum profile_status of its region: what its own interval makes of it profile_judge() says */
 	const char *text; /* disassembly; "" if not decoded */
+	const char *
+	        why_raw; /* why the part of its region was not corrected that it lies in; NULL = it was, or lies in none */
 	struct profile_count count;
 };
 

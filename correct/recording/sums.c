@@ -217,20 +217,20 @@ static void note_stopped(void *arg, int event, const struct pd_record *rec)
 
 /*
  * The share of its time for which an event had no counter, as its times say that were read; 0 where others count the same in its
- * turns, NAN where nothing was read.
+ * turns, or nothing but its ratio to instructions is asked for, NAN where nothing was read.
  */
 static double rested_by_times(const struct recording *r, const struct collect *c, size_t event)
 {
-	double enabled = 0, running = 0, share;
+	bool is_evidence = !pd_event(r->reader, event)->attr.sample_period && (int)event != r->insn_event;
+	double enabled = 0, running = 0;
 
 	for (size_t t = 0; t < c->last.n && event < EFFORT_EVENTS; t++) {
 		enabled += c->last.v[t].value[event] ? (double)c->last.v[t].enabled_ns : 0;
 		running += c->last.v[t].value[event] ? (double)c->last.v[t].running_ns : 0;
 	}
-	if (!(running > 0) || r->events[event].several)
+	if (!(running > 0) || r->events[event].several || is_evidence)
 		return is_read_in_group(r, event) ? 0 : NAN;
-	share = 1 - running / enabled;
-	return share > model->little ? share : 0;
+	return 1 - running / enabled > model->little ? 1 - running / enabled : 0;
 }
 
 /*

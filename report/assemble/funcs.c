@@ -104,7 +104,8 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
                      const struct profile_count *count, const struct whole *whole, uint8_t *evidence,
                      const char **why)
 {
-	struct doubts unread = { 0 }, unreliable = { 0 }, averaged = { 0 }, contradicted = { 0 };
+	struct doubts unread = { 0 }, unreliable = { 0 }, averaged = { 0 }, contradicted = { 0 },
+	              outside = { 0 };
 	double in_region = 0, misled = 0, all = 0;
 
 	*why = "";
@@ -116,9 +117,11 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		all += weight;
 		if (is_unread(&p->modules[insn->module]))
 			doubts_add(&unread, p->modules[insn->module].trouble, weight);
-		/* Without draws in a region that has some: left raw, as if it were outside. */
-		if (!r || (r->n_draws && insn->block == UINT32_MAX))
+		/* Without draws in a region that has some: left raw, as if it were outside, but where the region is no better. */
+		if (!r || (r->n_draws && insn->block == UINT32_MAX && r->status != PROFILE_UNRELIABLE)) {
+			doubts_add(&outside, insn->why_raw ? insn->why_raw : reason_text_outside, weight);
 			continue;
+		}
 		in_region += weight;
 		misled += r->misled ? weight : 0;
 		*evidence |= r->evidence;
@@ -137,7 +140,7 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		return reason_status_precise;
 	}
 	if (in_region < reason_limit_outside * all || in_region == 0) {
-		*why = !(all > 0) ? "" : !p->n_regions ? reason_text_no_region : reason_text_outside;
+		*why = p->n_regions ? doubts_why(&outside) : all > 0 ? reason_text_no_region : "";
 		return reason_status_outside;
 	}
 	/* A count is the sum of all its parts; a share is of one region, and that is the one of most of it. */

@@ -66,9 +66,11 @@ uint8_t assemble_status(const struct work *w, size_t r)
  * Is a block of the region in a scope that was solved?  Code between the
  * loops of a region, and loops hardly sampled, keep their raw counts: the
  * region's draws repeat those, which is no reason to show them as certain.
+ * *why: the sentence of the scope that was not, NULL where it is in none.
  */
-static bool is_solved(const struct work *w, size_t region, uint32_t graph_block)
+static bool is_solved(const struct work *w, size_t region, uint32_t graph_block, const char **why)
 {
+	*why = NULL;
 	if (w->solutions[region].averaged)
 		return true;
 	for (size_t s = 0; s < w->scopes.n; s++) {
@@ -78,10 +80,12 @@ static bool is_solved(const struct work *w, size_t region, uint32_t graph_block)
 			continue;
 		if (scope->whole)
 			return true;
-		if (w->scope_solutions[s].n_draws &&
-		    bsearch(&graph_block, scope->region->blocks, scope->region->n_blocks, sizeof(graph_block),
-		            order_u32))
+		if (!bsearch(&graph_block, scope->region->blocks, scope->region->n_blocks,
+		             sizeof(graph_block), order_u32))
+			continue;
+		if (w->scope_solutions[s].n_draws)
 			return true;
+		*why = w->scope_solutions[s].why;
 	}
 	return false;
 }
@@ -94,7 +98,8 @@ static void add_region_insns(struct assembly *a, size_t r)
 
 	for (size_t b = 0; b < prob->n_blocks; b++) {
 		const struct problem_block *block = &prob->blocks[b];
-		bool drawn = sol->n_draws && is_solved(a->w, r, block->graph_block);
+		const char *why = NULL;
+		bool drawn = sol->n_draws && is_solved(a->w, r, block->graph_block, &why);
 		double mean = NAN, lo = NAN, hi = NAN;
 
 		if (drawn)
@@ -115,6 +120,7 @@ static void add_region_insns(struct assembly *a, size_t r)
 			insn = add_insn(a, module, prob->insns[i].vaddr);
 			insn->region = (int32_t)r;
 			insn->block = drawn ? (uint32_t)b : UINT32_MAX;
+			insn->why_raw = !drawn && why && *why ? profile_string(a->p, why) : NULL;
 			insn->size_bytes = prob->insns[i].size_bytes;
 			insn->status = drawn || !sol->n_draws ? assemble_status(a->w, r) : PROFILE_RAW;
 			insn->count.raw_insn = prob->seen_insn[i];

@@ -100,4 +100,7 @@ check 'a loop has no room in it, which is the reason' json 'any("not reached wit
 check 'the same again' sh -c '"$SKIDPROF" report -q -i two.data --budget 0.000001 --format json | cmp - small.json'
 check 'with the default' status 0 "$SKIDPROF" report -q -i two.data --format json
 check 'all have' json 'not any("not reached" in (f["why"] or "") for f in d["functions"])'
+# A function has one status and one reason wherever they are shown; too few samples give reasons.
+check 'a recording of few samples' status 0 "$SKIDPROF" record --pmu sim -q --bursts 0 --no-branches -c 1000003 -o few.data ./two
+check 'one reason in all outputs' python3 "$TOP/tests/reasons.py" "$SKIDPROF" two.data few.data ${EXTRA_PERFDATA:+"$EXTRA_PERFDATA"/*.data}
 finish

@@ -10,6 +10,11 @@ cd "$SCRATCH" || exit 1
 three_programs
 check 'it is recorded' status 0 "$SKIDPROF" record --pmu sim -q --no-branches --bursts 0 -e cycles,instructions -c 2003 -o three.data \
 	--truth three.truth ./three
+# Of events that only tell ratios a turn is enough.
+check 'events beside them take turns' status 0 "$SKIDPROF" record --pmu sim -q --no-branches --bursts 0 -o beside.data ./three 100000
+check 'it is reported' status 0 "$SKIDPROF" report -i beside.data
+check 'that is said' grep -q '^# also counted: .*multiplexed: ' out
+check 'and nothing is scaled' sh -c '! grep -q "had no counter" out'
 # total PERCENT: the instructions of the program are all there.
 total()
 {

@@ -101,11 +101,38 @@ static void doubt_counts_in_proportion(void **state)
 	free(b);
 }
 
+/* In a region some of which was solved: what was not has the region's reason where that is unreliable, else that of its own part. */
+static void what_was_not_solved_says_why(void **state)
+{
+	struct bench *b = make_bench();
+
+	(void)state;
+	for (int r = 0; r < REGIONS; r++)
+		b->regions[r].n_draws = 100;
+	assemble_funcs(&b->a);
+	assert_int_equal(b->func.status, PROFILE_UNRELIABLE);
+	assert_string_equal(b->func.why, "b");
+	for (int r = 0; r < REGIONS; r++)
+		b->regions[r].status = PROFILE_WEAK;
+	assemble_funcs(&b->a);
+	assert_int_equal(b->func.status, PROFILE_RAW);
+	assert_string_equal(b->func.why, reason_text_outside);
+	b->insns[1].why_raw = b->insns[13].why_raw = "its part";
+	assemble_funcs(&b->a);
+	assert_int_equal(b->func.status, PROFILE_RAW);
+	assert_string_equal(b->func.why, reason_text_outside);
+	b->insns[1].count.cyc = 1000;
+	assemble_funcs(&b->a);
+	assert_string_equal(b->func.why, "its part");
+	free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_reason_is_that_of_most_of_it),
 		cmocka_unit_test(doubt_counts_in_proportion),
+		cmocka_unit_test(what_was_not_solved_says_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
