@@ -13,6 +13,7 @@ struct row {
 	const struct profile_func *f;
 	const struct profile_count *count;
 	uint8_t status;
+	bool inlined; /* some of what it counts is in other functions */
 	const char *why;
 	double share, share_raw, share_fixed, time;
 	double size; /* the share; where it is of time, and instructions are known to be more of its region, theirs of the region's time;
@@ -132,11 +133,11 @@ static const struct column columns[] = {
 };
 
 /* What is behind a name in text: the kernel's functions are marked as perf marks them. */
-static const char *suffix_of(const struct profile *p, const struct profile_func *f)
+static const char *suffix_of(const struct profile *p, const struct row *r)
 {
-	return f->inlined                                                ? " (inlined)"
-	       : strncmp(report_module(p, f->module), "[kernel", 7) == 0 ? " [k]"
-	                                                                 : NULL;
+	return r->inlined                                                   ? " (inlined)"
+	       : strncmp(report_module(p, r->f->module), "[kernel", 7) == 0 ? " [k]"
+	                                                                    : NULL;
 }
 
 static struct cell num(double x)
@@ -277,13 +278,13 @@ static struct cell cell(const void *view, size_t i, int id)
 	case ID_OTHER:
 		return report_events(v->p, r->count->raw_cyc, report_samples(v->p, r->count));
 	case ID_INLINED:
-		return num(r->f->inlined);
+		return num(r->inlined);
 	case ID_MODULE:
 		return text(report_base(report_module(v->p, r->f->module)));
 	case ID_NAME:
 	case ID_FULL:
 		return (struct cell){ .text = id == ID_FULL ? report_name(r->f) : r->f->name,
-			              .suffix = suffix_of(v->p, r->f) };
+			              .suffix = suffix_of(v->p, r) };
 	case ID_LINKAGE:
 		return text(r->f->linkage);
 	case ID_FILE:
@@ -458,6 +459,7 @@ int view_functions(const struct profile *p, const struct report_opts *o, struct 
 		struct row *r = &rows[n];
 
 		r->f = &p->funcs[i];
+		r->inlined = r->f->inlined && !o->rollup;
 		r->count = o->rollup ? &r->f->rolled : &r->f->count;
 		r->status = o->rollup ? r->f->rolled_status : r->f->status;
 		r->why = o->rollup ? r->f->rolled_why : r->f->why;

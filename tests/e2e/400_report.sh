@@ -42,6 +42,24 @@ check 'fixed alone' status 0 "$SKIDPROF" report -i two.data --fixed
 check 'has no raw column' sh -c '! grep -q IPC-RAW out && grep -q "90% INTERVAL" out'
 check 'rolled up' status 0 "$SKIDPROF" report -i two.data --rollup --format json
 check 'no inlined function is left' json 'not [f for f in d["functions"] if f["name"] == "mix"]'
+# What is inlined somewhere, and called elsewhere, is rolled up as what is called.
+cat >both.c <<'C'
+static unsigned work(unsigned x) { for (int i = 0; i < 40; i++) x = x * 5 + (x >> 3); return x; }
+static unsigned (*volatile called)(unsigned) = work;
+int main(void)
+{
+	volatile unsigned sink = 1;
+	for (int i = 0; i < 20000; i++)
+		sink = called(sink) + work(sink + 1);
+	return 0;
+}
+C
+gcc -O3 -g both.c -o both || exit 1
+"$SKIDPROF" record --pmu sim -q -o both.data ./both || exit 1
+check 'inlined and called' status 0 "$SKIDPROF" report -i both.data --format json
+check 'is said to be inlined' json '[f["inlined"] for f in d["functions"] if f["name"] == "work"] == [True]'
+check 'rolled up, too' status 0 "$SKIDPROF" report -i both.data --rollup --format json
+check 'it is not: its row is what is called' json '[(f["inlined"], 0.3 < f["share"] < 0.7) for f in d["functions"] if f["name"] == "work"] == [(False, True)]'
 check 'one function' status 0 "$SKIDPROF" report -i two.data --function 'mi*' --format json
 check 'is all there is' json '{f["name"] for f in d["functions"]} <= {"mix"} and d["functions"]'
 check 'regions' status 0 "$SKIDPROF" report -i two.data --regions
