@@ -463,11 +463,26 @@ static bool files_are_gone(const struct profile *p)
 	return gone > model->little * all;
 }
 
+/* Why stacks end before their threads begin, and what helps. */
+static const char *cut_cause(const struct profile *p)
+{
+	const char *chains = p->meta.chains ? p->meta.chains : "";
+
+	if (strcmp(chains, "frame pointers") == 0)
+		return "code without frame pointers: record -g dwarf tells it, or a build with "
+		       "-fno-omit-frame-pointer";
+	if (strcmp(chains, "branch records") == 0)
+		return "branch records hold the innermost calls only: record -g dwarf tells it";
+	if (files_are_gone(p))
+		return "copies of the stack are unwound with the files that ran, some of which are gone: "
+		       "give their directory with --symfs";
+	return "copies of the stack are too short: record -g dwarf,BYTES copies more";
+}
+
 static void note_cut_stacks(const struct profile *p, FILE *f)
 {
 	double cut = cut_stacks_share(p), open = cut_stacks_open_share(p);
 	const char *chains = p->meta.chains ? p->meta.chains : "";
-	const char *why = "copies of the stack are too short: record -g dwarf,BYTES copies more";
 
 	if (open > model->little)
 		fprintf(f,
@@ -482,18 +497,10 @@ static void note_cut_stacks(const struct profile *p, FILE *f)
 		cut = 1;
 	if (cut <= model->little)
 		return;
-	if (strcmp(chains, "frame pointers") == 0)
-		why = "code without frame pointers: record -g dwarf tells it, or a build with "
-		      "-fno-omit-frame-pointer";
-	else if (strcmp(chains, "branch records") == 0)
-		why = "branch records hold the innermost calls only: record -g dwarf tells it";
-	else if (files_are_gone(p))
-		why = "copies of the stack are unwound with the files that ran, some of which are gone: "
-		      "give their directory with --symfs";
 	fprintf(f,
 	        "# STACKS ARE CUT: those of %.3g%% of the samples do not reach where their thread begins; "
 	        "BOUNDS hold what is not known;\n# %s\n",
-	        100 * cut, why);
+	        100 * cut, cut_cause(p));
 }
 
 /* Counts of functions of this share are to be known so well. */
@@ -595,11 +602,14 @@ static void note_flow(const struct profile *p, const struct report_opts *o, FILE
 		      "little; "
 		      "BOUNDS hold\n# its own count and all that it may have called\n",
 		      f);
-	if (p->n_frames)
+	if (p->n_frames) {
 		fprintf(f,
 		        "# call stacks of samples, by %s, are not used: %.3g%% of them lack callers, or have "
 		        "wrong ones, and the stacks of bursts do not\n",
 		        p->meta.chains, 100 * inclusive_doubted_stacks(p));
+		if (cut_stacks_share(p) > model->little)
+			fprintf(f, "# %s\n", cut_cause(p));
+	}
 	if (p->n_context_stacks)
 		fprintf(f,
 		        "# who called: stacks of %ju bursts where they begin, their paths, and the code's "

@@ -242,6 +242,10 @@ END
 	"$SKIDPROF" record -g dwarf,64 -q --pmu clock --bursts 0 -F 2000 -o short.data ./nest 4000 >/dev/null 2>err
 	"$SKIDPROF" report -i short.data --children >out 2>err
 	check 'copies that are too short are told' has out 'end before the outermost caller'
+	"$SKIDPROF" record -g dwarf,64 -q --pmu clock -F 2000 -o short.data ./nest 100000 >/dev/null 2>err
+	"$SKIDPROF" report -i short.data --children >out 2>err
+	! grep -q '^# who called: stacks of [0-9]* bursts' out ||
+		check 'and where bursts tell more, why, and what helps' sh -c 'grep -q "are not used: " out && grep -q "too short: record -g dwarf,BYTES" out'
 	"$SKIDPROF" record -g fp -q --pmu clock --bursts 0 -F 2000 -o fp.data ./nest 4000 >/dev/null 2>err
 	"$SKIDPROF" report -i fp.data --children >out 2>err
 	check 'so are frame pointers that the program has not' has out 'STACKS ARE CUT'
