@@ -281,6 +281,22 @@ static int check_events(const struct diff *d)
 	return 0;
 }
 
+/* Builds for two machines, or one on two processors, may well be compared: what that is of both then, has to be known. */
+static void warn_of_machines(const struct profile_meta *a, const struct profile_meta *b)
+{
+	if (a->truth || b->truth)
+		return;
+	if (a->arch && b->arch && *a->arch && *b->arch && strcmp(a->arch, b->arch) != 0)
+		sp_warn("%s is of %.40s code, %s of %.40s code: the same work is other instructions in each, "
+		        "and the "
+		        "processors differ",
+		        a->input, a->arch, b->input, b->arch);
+	else if (a->cpudesc && b->cpudesc && *a->cpudesc && *b->cpudesc &&
+	         strcmp(a->cpudesc, b->cpudesc) != 0)
+		sp_warn("%s is of '%.100s', %s of '%.100s': cycles and IPC differ by the processor, too",
+		        a->input, a->cpudesc, b->input, b->cpudesc);
+}
+
 /* One recording against the first of all: 0, or -SP_EDOUBT where they can't be compared; a line on stderr says why. */
 static int compare_sources(const struct diff *d, const struct profile *p, bool after)
 {
@@ -288,6 +304,7 @@ static int compare_sources(const struct diff *d, const struct profile *p, bool a
 	const char *name_a, *name_b, *rest_a, *rest_b;
 	size_t n_a, n_b;
 
+	warn_of_machines(a, b);
 	if (!a->cmdline || !b->cmdline || !*a->cmdline || !*b->cmdline)
 		return 0;
 	n_a = split_command(a->cmdline, &name_a, &rest_a);

@@ -285,6 +285,7 @@ struct profile_core {
 };
 
 struct profile_meta {
+	const char *arch;                                       /* "x86_64"; "" = not recorded */
 	const char *input, *cmdline, *hostname, *cpudesc, *pmu; /* pmu: "simulated", "hardware", "clock" */
 	const char *method;
 	const char *

@@ -210,6 +210,7 @@ static void fill_header(struct assembly *a)
 		.cmdline = text_or_empty(a, h->cmdline),
 		.hostname = text_or_empty(a, h->hostname),
 		.cpudesc = text_or_empty(a, h->cpudesc),
+		.arch = text_or_empty(a, h->arch),
 		.pmu = pmu_word(w),
 		.method = correct_method_word(w->as_sampled ? METHOD_RAW : w->opts->method),
 		.model = model_changed(),

@@ -46,5 +46,8 @@ check 'of the file that was compiled' json 'any(l["file"].endswith("hmmer.c") an
 two_program
 a64 two two.c -static
 check 'two: the same' all_fixed
+check 'two: for this machine' sh -c 'mv two two.a64 && gcc -O2 -g two.c -o two && "$SKIDPROF" record -q --pmu sim -o here.data ./two >/dev/null'
+"$SKIDPROF" diff two.data here.data >out 2>err
+check 'two: a comparison of both says so' grep -q 'is of aarch64 code, here.data of x86_64 code' err
 a64 mcf "$TOP/samples/mcf.c"
 finish

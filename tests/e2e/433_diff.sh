@@ -179,4 +179,8 @@ check 'no such file' status 1 "$SKIDPROF" diff a1 nowhere
 check 'an empty file' status 1 "$SKIDPROF" diff a1 empty
 check 'a file of neither kind' status 1 "$SKIDPROF" diff a1 diff.c
 check 'a full disk' sh -c '"$SKIDPROF" diff a1 a2 >/dev/full 2>err; [ $? -eq 1 ]'
+# Two processors differ in cycles whatever the program does; of two instruction sets nothing is alike.
+check 'another core' status 0 "$SKIDPROF" record --pmu sim -q --core skylake -o core.data before/app
+check 'can be compared' status 0 "$SKIDPROF" diff a1 core.data
+check 'and that is said' one_line 'cycles and IPC differ by the processor, too'
 finish
