@@ -8,6 +8,7 @@
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "profiler/base/log.h"
 #include "report/annotate.h"
 #include "report/assemble/assemble.h"
 #include "report/cmd.h"
@@ -147,7 +148,7 @@ static double weight_of(const struct profile *p, const struct profile_count *c)
 /* Physical functions with code of what was asked for, marked. */
 static void mark_by_name(const struct profile *p, const char *name, bool *wanted)
 {
-	bool own = false;
+	bool own = false, held = false;
 
 	/* One that exists by itself is meant itself; one that is only inlined, where it is. */
 	for (size_t i = 0; i < p->n_funcs; i++) {
@@ -158,9 +159,13 @@ static void mark_by_name(const struct profile *p, const char *name, bool *wanted
 		wanted[i] = matches;
 		own = own || matches;
 	}
-	for (size_t i = 0; i < p->n_insns && !own; i++)
+	if (own)
+		return;
+	for (size_t i = 0; i < p->n_insns; i++)
 		if (report_matches(&p->funcs[p->insns[i].func], name))
-			wanted[p->insns[i].phys_func] = true;
+			held = wanted[p->insns[i].phys_func] = true;
+	if (held)
+		sp_note("'%s' is inlined, and not called: what holds it is shown", name);
 }
 
 static void mark_by_line(const struct profile *p, const char *file, uint32_t line, bool *wanted)

@@ -61,6 +61,9 @@ check 'is shown' has out 'x ^= x >> 33;'
 check 'and not the others of main' sh -c '! grep -q "printf" out'
 check 'an inlined function is shown where it is' status 0 "$SKIDPROF" annotate -i two.data mix --source
 check 'which is main' sh -c 'grep -q "^main, two.c:" out'
+check 'and that is said' has err "'mix' is inlined, and not called: what holds it is shown"
+check 'one that is called' status 0 "$SKIDPROF" annotate -i two.data main --source
+check 'is shown itself, without a word' sh -c '! grep -q inlined err'
 check 'the hottest functions without an argument' status 0 "$SKIDPROF" annotate -i two.data --source
 check 'begin with main' sh -c 'grep -E "^[a-z_]+, .*in two" out | head -1 | grep -q "^main,"'
 # The second half is of the same loop: half of the instructions to ten samples.
