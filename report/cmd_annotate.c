@@ -264,9 +264,14 @@ static int show_json(const struct profile *p, struct options *o, struct sources 
 static int show_text(const struct profile *p, struct options *o, struct sources *s,
                      const struct chosen *funcs, size_t n, const struct term *term)
 {
-	int err = 0;
+	struct term_notes notes;
+	FILE *f = term_notes_begin(&notes);
+	int err;
 
-	meta_print_for(p, &(struct meta_columns){ .cycles = true }, term->f);
+	if (!f)
+		return -SP_ENOMEM;
+	meta_print_for(p, &(struct meta_columns){ .cycles = true }, f);
+	err = term_notes_end(&notes, term);
 	for (size_t i = 0; i < n && err == 0; i++) {
 		struct annotation *a = NULL;
 

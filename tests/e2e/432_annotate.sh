@@ -16,6 +16,24 @@ check 'branches have the share that was taken' sh -c 'grep -qE " j[a-z]+ 0x[0-9a
 check 'cold lines are left out' has out '...'
 check 'nothing is written beside it' test ! -s err
 check 'no colour without a terminal' sh -c '! grep -q "$(printf "\033")" out'
+# On a terminal what stands above goes on in the next line, as in every report; words alone may be wider.
+cat >narrow.py <<'P'
+import fcntl, os, pty, struct, sys, termios
+pid, end = pty.fork()
+if not pid:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 5000, 60, 0, 0))
+    os.environ["PAGER"] = "cat"
+    os.execvp(sys.argv[1], sys.argv[1:])
+text = b""
+try:
+    while part := os.read(end, 65536):
+        text += part
+except OSError:
+    pass
+notes = [line for line in text.decode().splitlines() if line.startswith("# ")]
+sys.exit(not notes or any(len(line) > 60 and max(map(len, line.split())) < 56 for line in notes))
+P
+check 'on a narrow terminal no line is wider' python3 narrow.py "$SKIDPROF" annotate -i two.data main
 check 'colour when asked for' status 0 "$SKIDPROF" annotate -i two.data main --color always
 check 'is there' sh -c 'grep -q "$(printf "\033")" out'
 
