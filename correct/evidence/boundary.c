@@ -27,12 +27,11 @@ struct crossing {
 	float before_insn, before_cyc, after_insn, after_cyc;
 };
 
-/* Intervals that end with the last sample of one series of counts: each further back weighs less. */
+/* The interval that ends with the last sample of one series of counts. */
 struct nearest {
 	int32_t scope;
 	struct pace pace;
-	size_t crossing; /* which this stay began with, + 1; 0 = none */
-	double weight;   /* that its next interval has */
+	size_t crossing; /* that it is, + 1; 0 = none */
 };
 
 /* Of all crossings from one scope to another. */
@@ -97,17 +96,13 @@ void boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, doubl
 {
 	struct nearest *near = nearest_of(e, counters);
 
-	if (near->scope != scope)
-		*near = (struct nearest){ .scope = scope };
-	near->pace.insn = insn + model->further * near->pace.insn;
-	near->pace.cyc = cyc + model->further * near->pace.cyc;
-	if (near->crossing) {
+	if (near->scope == scope && near->crossing) {
 		struct crossing *x = &e->crossings.v[near->crossing - 1];
 
-		x->after_insn += (float)(near->weight * insn);
-		x->after_cyc += (float)(near->weight * cyc);
-		near->weight *= model->further;
+		x->after_insn = (float)insn;
+		x->after_cyc = (float)cyc;
 	}
+	*near = (struct nearest){ .scope = scope, .pace = { insn, cyc } };
 	e->paces[scope + 1].insn += insn;
 	e->paces[scope + 1].cyc += cyc;
 }
@@ -137,7 +132,7 @@ static void add_crossing(struct boundary *e, uint32_t counters, struct crossing 
 		x.before_cyc = (float)near->pace.cyc;
 	}
 	vec_add(&e->crossings, x);
-	*near = (struct nearest){ .scope = x.at[ENDS - 1], .crossing = e->crossings.n, .weight = 1 };
+	*near = (struct nearest){ .scope = x.at[ENDS - 1], .crossing = e->crossings.n };
 }
 
 void boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc)

@@ -539,7 +539,7 @@ static void finish(void *state)
 		struct scope_stacks *r = &s->scopes[i];
 
 		set_pace(s, r, s->in.problems[i]);
-		paces_apply(&s->paces, r);
+		paces_apply(&s->paces, s->all.v, r);
 		if (s->in.problems[i]->relative && !(s->in.problems[i]->pace > 0) && r->stacks.n)
 			path_level_stages(s, r, s->in.problems[i]);
 		if (r->n_followed)

@@ -63,8 +63,6 @@ struct scope_stacks {
 /* Counts between two samples of a thread. */
 struct span {
 	float insn, cyc;
-	float back_insn,
-	        back_cyc; /* the same, with the spans before it, each counting less than the one after it (eq. 10) */
 	uint32_t next; /* 1 + the one after it */
 };
 
@@ -82,8 +80,8 @@ struct paces {
 
 /* 1 + the span that the sample ends, or after which the burst came; 0 = nothing was counted. */
 uint32_t paces_sample(struct paces *p, const struct recording *rec, const struct sample_seen *seen);
-/* Once all samples were seen: stacks that have a span stand for the instructions of their time. */
-void paces_apply(const struct paces *p, struct scope_stacks *r);
+/* Once all samples were seen: stacks that have a span stand for the instructions of their time.  all[]: what their pieces are numbers of. */
+void paces_apply(const struct paces *p, const struct piece *all, struct scope_stacks *r);
 void paces_fini(struct paces *p);
 
 struct cached;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * How fast a thread ran where a stack was taken: samples of cycles, and bursts, come evenly in time, and stand for the
- * instructions of their time (eq. 10).  Loops take turns within a few samples, so what counts is the interval that a burst
- * lies in, or those on either side of a sample: the pace before a loop was come to is another's.
+ * instructions of their time (eq. 10).  Loops take turns within a few samples, so what counts are the intervals that a burst
+ * runs over, or those on either side of a sample: what ran before is another loop's.
  */
 #include "correct/evidence/path_impl.h"
-#include "correct/model/model.h"
-
-enum { AHEAD = 2 }; /* intervals; what more would add is nothing to speak of */
 
 static void grow(struct paces *p, const struct sample_seen *seen)
 {
@@ -23,13 +20,9 @@ static void add_span(struct paces *p, const struct counted *last, uint64_t insn,
 	struct span span = { 0 };
 
 	if (last->span && insn >= last->insn && cyc >= last->cyc) {
-		struct span *before = &p->spans.v[last->span - 1];
-
-		before->next = (uint32_t)p->spans.n + 1;
+		p->spans.v[last->span - 1].next = (uint32_t)p->spans.n + 1;
 		span.insn = (float)(insn - last->insn);
 		span.cyc = (float)(cyc - last->cyc);
-		span.back_insn = span.insn + (float)model->further * before->back_insn;
-		span.back_cyc = span.cyc + (float)model->further * before->back_cyc;
 	}
 	vec_add(&p->spans, span);
 }
@@ -51,27 +44,31 @@ uint32_t paces_sample(struct paces *p, const struct recording *rec, const struct
 	return p->threads.v[seen->thread] = last->span;
 }
 
-/* Instructions per cycle, 0 if unknown. */
-static double pace_at(const struct paces *p, uint32_t at, bool burst)
+/* Instructions per cycle, 0 if unknown: a sample ends one interval and begins the next, which a burst of n_insn begins in the midst of. */
+static double pace_at(const struct paces *p, const struct stack *st, double n_insn)
 {
-	const struct span *s = &p->spans.v[at - 1];
-	double times = 1, insn = (burst ? model->further : 1) * (double)s->back_insn,
-	       cyc = (burst ? model->further : 1) * (double)s->back_cyc;
+	const struct span *s = &p->spans.v[st->span - 1];
+	double before = st->burst && s->next ? 0 : 1, insn = before * (double)s->insn,
+	       cyc = before * (double)s->cyc, ran = 0;
 
-	for (int i = 0; i < AHEAD && s->next; i++, times *= model->further) {
+	while (s->next && ran <= n_insn) {
 		s = &p->spans.v[s->next - 1];
-		insn += times * (double)s->insn;
-		cyc += times * (double)s->cyc;
+		insn += (double)s->insn;
+		cyc += (double)s->cyc;
+		ran += (double)s->insn * (ran > 0 ? 1 : 0.5);
 	}
 	return cyc > 0 ? insn / cyc : 0;
 }
 
-void paces_apply(const struct paces *p, struct scope_stacks *r)
+void paces_apply(const struct paces *p, const struct piece *all, struct scope_stacks *r)
 {
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		struct stack *st = &r->stacks.v[i];
-		double pace = st->span ? pace_at(p, st->span, st->burst) : 0;
+		double n_insn = 0, pace;
 
+		for (uint32_t k = 0; st->burst && k < st->n_pieces; k++)
+			n_insn += all[r->pieces.v[st->piece0 + k]].n_insn;
+		pace = st->span ? pace_at(p, st, n_insn) : 0;
 		if (pace > 0)
 			st->insn *= pace;
 		st->span = 0;

@@ -291,7 +291,7 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 	bool has_cycles = path_has_cycles(r), bursts;
 	float *weight;
 
-	paces_apply(&w->path.paces, r);
+	paces_apply(&w->path.paces, w->path.all.v, r);
 	bursts = keep_event(r, has_cycles);
 	if (r->stacks.n < model->many)
 		return sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);

@@ -729,38 +729,41 @@ static uint32_t note(struct bench *b, struct paces *p, int event, uint64_t insn,
 
 /*
  * eq. 10: 4000 instructions in 1000 cycles, 1000 in 1000, 3000 in 1000.
- *   a burst in the second  (1000 + 0.2 (4000 + 3000)) / (1000 + 0.2 x 2000) = 2400 / 1400
- *   a sample of cycles at its end  (1000 + 3000 + 0.2 x 4000) / (2000 + 0.2 x 1000) = 4800 / 2200
- *   a burst in the third  (3000 + 0.2 x 1000 + 0.04 x 4000) / (1000 + 0.2 x 1000 + 0.04 x 1000) = 3360 / 1240
- *   one after the last sample  0.2 (3000 + 0.2 x 1000 + 0.04 x 4000) / (0.2 x 1240): the same
+ *   a burst of 300 instructions in the second  1000 / 1000
+ *   one of 1200, of which half of that interval is less  (1000 + 3000) / 2000
+ *   a sample of cycles at its end  (1000 + 3000) / 2000
+ *   a burst in the third, and one after the last sample  3000 / 1000
  */
-static void a_stack_has_the_pace_of_where_it_was_taken(void **state)
+static void a_stack_has_the_pace_of_what_it_ran_over(void **state)
 {
 	struct bench *b = *state;
+	const struct piece all[] = { { .n_insn = 300 }, { .n_insn = 900 } };
+	uint32_t pieces[] = { 0, 0, 1 };
 	struct paces p = { 0 };
-	struct stack st[5] = { 0 };
-	struct scope_stacks r = { .stacks = { st, 5, 5 } };
+	struct stack st[] = { { .burst = false },
+		              { .burst = true, .n_pieces = 1 },
+		              { .burst = true, .piece0 = 1, .n_pieces = 2 },
+		              { .burst = false, .piece0 = 1, .n_pieces = 2 },
+		              { .burst = true, .piece0 = 1, .n_pieces = 2 },
+		              { .burst = true, .n_pieces = 1 } };
+	const double pace[] = { 1, 1, 2, 2, 3, 3 };
+	struct scope_stacks r = { .stacks = { st, 6, 6 }, .pieces = { pieces, 3, 3 } };
 
-	for (int i = 0; i < 5; i++)
-		st[i] = (struct stack){ .insn = 1000, .burst = i % 2 };
+	for (int i = 0; i < 6; i++)
+		st[i].insn = 1000;
 	note(b, &p, CYC, 500, 500);
 	note(b, &p, INSN, 4500, 1500);
-	st[1].span = note(b, &p, BURST, 0, 0);
-	st[2].span = note(b, &p, CYC, 5500, 2500);
-	st[3].span = note(b, &p, BURST, 0, 0);
+	st[1].span = st[2].span = note(b, &p, BURST, 0, 0);
+	st[3].span = note(b, &p, CYC, 5500, 2500);
+	st[4].span = note(b, &p, BURST, 0, 0);
 	note(b, &p, INSN, 8500, 3500);
-	paces_apply(&p, &r);
-	assert_float_equal(st[0].insn, 1000, 0);
-	assert_float_equal(st[1].insn, 1000 * 2400. / 1400, 1e-3);
-	assert_float_equal(st[2].insn, 1000 * 4800. / 2200, 1e-3);
-	assert_float_equal(st[3].insn, 1000 * 3360. / 1240, 1e-3);
+	st[5].span = note(b, &p, BURST, 0, 0);
 	/* What is told in instructions already is not told again. */
-	paces_apply(&p, &r);
-	assert_float_equal(st[1].insn, 1000 * 2400. / 1400, 1e-3);
-	st[1].span = note(b, &p, BURST, 0, 0);
-	st[1].insn = 1000;
-	paces_apply(&p, &r);
-	assert_float_equal(st[1].insn, 1000 * 3360. / 1240, 1e-3);
+	for (int turn = 0; turn < 2; turn++) {
+		paces_apply(&p, all, &r);
+		for (int i = 0; i < 6; i++)
+			assert_float_equal(st[i].insn, 1000 * pace[i], 1e-3);
+	}
 	paces_fini(&p);
 }
 
@@ -1631,7 +1634,7 @@ int main(void)
 		TEST(or_timed_paths_tell_them),
 		TEST(or_those_that_costs_of_blocks_tell),
 		TEST(what_few_blocks_have_most_time_of_is_in_doubt),
-		TEST(a_stack_has_the_pace_of_where_it_was_taken),
+		TEST(a_stack_has_the_pace_of_what_it_ran_over),
 		TEST(bursts_and_branch_records_are_joined),
 		TEST(ways_that_no_burst_took_are_as_uncertain_as_records),
 		cmocka_unit_test_setup_teardown(bursts_beside_records_are_heard_of_many_flows, setup_ladder,
