@@ -565,6 +565,32 @@ static void find_open(struct halves *h, struct solution *out)
 	free(done);
 }
 
+/*
+ * Share of what moments ran that lies in functions which one of them alone ran: as much is likely in functions that none did (Good,
+ * Biometrika, 1953).
+ */
+static double run_once(const struct halves *h)
+{
+	const struct flow_graph *g = h->p->graph;
+	double *share = mem_calloc(g->n_funcs + 1, sizeof(*share)), once = 0;
+	size_t *stack = mem_calloc(g->n_funcs + 1, sizeof(*stack)); /* the first that ran it, + 1 */
+
+	for (size_t i = 0; i < h->n_moments; i++)
+		for (size_t k = h->v.v[i].share0; k < h->v.v[i].share0 + h->v.v[i].n_shares; k++) {
+			const struct share *s = &h->shares.v[k];
+			const uint32_t f = g->blocks[h->p->blocks[s->block].graph_block].func;
+
+			if (!stack[f])
+				stack[f] = i / 2 + 1;
+			share[f] = stack[f] == i / 2 + 1 ? share[f] + (double)s->root * (double)s->root : NAN;
+		}
+	for (size_t f = 0; f < g->n_funcs; f++)
+		once += isnan(share[f]) ? 0 : share[f];
+	free(share);
+	free(stack);
+	return once / fmax((double)h->n_moments, 1);
+}
+
 void path_spread_moments(const struct path_moments *m, const struct problem *p, unsigned long seed,
                          struct solution *out)
 {
@@ -575,6 +601,7 @@ void path_spread_moments(const struct path_moments *m, const struct problem *p, 
 
 	gsl_rng_set(rng, seed);
 	halves_init(&h, m, p, &told);
+	out->once_share = run_once(&h);
 	/* Where bursts go through all loops they tell shares by themselves, and better. */
 	if (!paths_tell(&told) || p->stay_share <= reason_limit_apart_in_time)
 		told.n = 0;

@@ -81,7 +81,8 @@ struct solution {
 	uint32_t n_unseen;   /* free flows left out: of code without samples, taken not to have run */
 	double told_share; /* of its time, that of code whose pace timed paths tell, where its loops run one after another */
 	double open_share; /* the same, of that whose pace nothing tells: few blocks have most of it */
-	bool averaged;     /* all its blocks, without a flow (eq. 9) */
+	double once_share; /* where only bursts tell instructions: of theirs, that in functions which one burst alone ran */
+	bool averaged; /* all its blocks, without a flow (eq. 9) */
 	bool contradicted; /* it misses a total by more than chance, or time, or paths lead out of it: no count of it is fixed */
 	bool misled; /* stacks and time mislead about it, so much runs just behind system calls: what events don't settle is not known */
 	uint8_t evidence; /* enum profile_evidence bits */

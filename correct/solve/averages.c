@@ -159,6 +159,7 @@ static void share_time(const struct problem *p, const struct whole *whole, uint6
 	for (size_t i = 0; i < sol->n_draws; i++)
 		solution_set_insn(sol, p, i, p->total_insn);
 	whole_spread_paces(whole, p, seed, sol);
+	solve_doubt_once(sol);
 }
 
 /* How much of the program's stacks lay in a region is chance, where they are few; there are more samples that tell it. */

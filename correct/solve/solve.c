@@ -381,6 +381,12 @@ static void judge_young(const struct problem *p, struct solution *sol)
 	solution_doubt(sol, REASON_OF(young), 100 * p->young_share);
 }
 
+void solve_doubt_once(struct solution *sol)
+{
+	if (sol->once_share > reason_limit_run_once && sol->verdict <= VERDICT_WEAK)
+		solution_doubt(sol, REASON_OF(run_once), 100 * sol->once_share);
+}
+
 /* Where time is all that was sampled, what is missed of it may be of any code. */
 static void judge_ended(const struct work *w, struct solution *sol)
 {
@@ -503,6 +509,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 		judge_stacks(w, w->scope_problems[s], sol);
 		judge_stages(w, w->scope_problems[s], sol);
 		judge_lent(w, w->scope_problems[s], sol);
+		solve_doubt_once(sol);
 		judge_young(w->scope_problems[s], sol);
 		judge_ended(w, sol);
 		judge_moments(w, sol);

@@ -20,6 +20,9 @@ int solve_judge_totals(const struct equations_shown *shown, double total, double
 /* The same, and one of them by more than 0.25% of total: a solution that is OK becomes weak, and none of its counts is fixed. */
 void solve_doubt_totals(const struct equations_shown *shown, double total, struct solution *sol);
 
+/* Where only bursts tell instructions, and much of these one burst alone ran: it is unreliable. */
+void solve_doubt_once(struct solution *sol);
+
 /*
  * Of a scope that is what bursts show of a loop, with one count open: that is no structure of the code where branches have ways which
  * fewer than ten bursts did not take, but for the one that ends a loop.  Then it is unreliable, and true is returned.

@@ -714,6 +714,38 @@ static void what_few_blocks_have_most_time_of_is_in_doubt(void **state)
 	assert_float_equal(open_share, 0.5, 1e-9);
 }
 
+static double run_once(struct bench *b)
+{
+	struct solution out;
+	double share;
+
+	solution_init(&out, b->f.p, 1);
+	path_spread_paces(b->ev, 0, 1, &out);
+	share = out.once_share;
+	solution_fini(&out);
+	return share;
+}
+
+/*
+ * A, B and C are functions.  One burst goes by B, which has 5 of the 19 instructions of its laps, and fifty go past it.  With
+ * a second one nothing is left that one burst alone ran, and of one burst all is.
+ */
+static void what_one_burst_alone_ran_tells_what_none_did(void **state)
+{
+	static const uint32_t entry[] = { 0, 1, 2 };
+	struct bench *b = *state;
+	const struct pd_branch by_c[] = { past, back, past, back, past }, by_b[] = { back, back, back };
+
+	fixture_functions(&b->f, entry, 3);
+	b->f.p->relative = true;
+	show(b, BURST, by_b, 3);
+	assert_float_equal(run_once(b), 1, 1e-6);
+	show_stage(b, 0, by_c, 5);
+	assert_float_equal(run_once(b), 5. / 19 / 51, 1e-6);
+	show(b, BURST, by_b, 3);
+	assert_float_equal(run_once(b), 0, 1e-9);
+}
+
 static uint32_t note(struct bench *b, struct paces *p, int event, uint64_t insn, uint64_t cyc)
 {
 	struct pd_value values[] = { { .event = INSN, .value = insn }, { .event = CYC, .value = cyc } };
@@ -1634,6 +1666,7 @@ int main(void)
 		TEST(or_timed_paths_tell_them),
 		TEST(or_those_that_costs_of_blocks_tell),
 		TEST(what_few_blocks_have_most_time_of_is_in_doubt),
+		TEST(what_one_burst_alone_ran_tells_what_none_did),
 		TEST(a_stack_has_the_pace_of_what_it_ran_over),
 		TEST(bursts_and_branch_records_are_joined),
 		TEST(ways_that_no_burst_took_are_as_uncertain_as_records),

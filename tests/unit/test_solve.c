@@ -277,6 +277,19 @@ static void what_a_few_bursts_did_not_take_is_no_structure_of_the_code(void **st
 	        doubts_few_bursts(0, true, true)); /* Two counts are open: judged by what settles them. */
 }
 
+static void functions_that_one_burst_alone_ran_stand_for_those_that_none_did(void **state)
+{
+	struct solution sol = { .verdict = VERDICT_OK, .once_share = 0.1 };
+
+	(void)state;
+	solve_doubt_once(&sol);
+	assert_true(sol.verdict == VERDICT_OK);
+	sol.once_share = 0.13;
+	solve_doubt_once(&sol);
+	assert_true(sol.verdict == VERDICT_UNRELIABLE);
+	assert_non_null(strstr(sol.why, "13% of what its bursts ran"));
+}
+
 /* Three totals, none of them by more than chance alone: 2.7 standard deviations each are 21.87. */
 static void misses_count_together(void **state)
 {
@@ -538,6 +551,7 @@ int main(void)
 		cmocka_unit_test(samples_off_the_flow_cost_the_status),
 		cmocka_unit_test(stacks_that_lead_out_cost_the_status),
 		cmocka_unit_test(what_a_few_bursts_did_not_take_is_no_structure_of_the_code),
+		cmocka_unit_test(functions_that_one_burst_alone_ran_stand_for_those_that_none_did),
 		cmocka_unit_test(misses_count_together),
 		cmocka_unit_test(work_is_told_from_the_size_of_a_scope),
 		cmocka_unit_test(the_total_itself_is_judged_as_any_other),
