@@ -19,19 +19,11 @@ struct pace {
 	double insn, cyc;
 };
 
-/* One interval, its ends in the order of time, and what ran next to it in the scope of its first, and of its last. */
+/* One interval, its ends in the order of time. */
 struct crossing {
 	int32_t at[ENDS];
 	bool rested;
 	float insn, cyc; /* cyc 0: not counted */
-	float before_insn, before_cyc, after_insn, after_cyc;
-};
-
-/* The interval that ends with the last sample of one series of counts. */
-struct nearest {
-	int32_t scope;
-	struct pace pace;
-	size_t crossing; /* that it is, + 1; 0 = none */
 };
 
 /* Of all crossings from one scope to another. */
@@ -59,7 +51,6 @@ struct boundary {
 	struct pairs pairs;        /* (from + 1, to + 1) -> both[] */
 	VEC(struct both) both;
 	VEC(struct crossing) crossings;
-	VEC(struct nearest) nearest;
 };
 
 struct boundary *boundary_new(size_t n)
@@ -78,31 +69,14 @@ void boundary_free(struct boundary *e)
 		return;
 	vec_fini(&e->both);
 	vec_fini(&e->crossings);
-	vec_fini(&e->nearest);
 	pairs_fini(&e->pairs);
 	free(e->paces);
 	free(e->sums);
 	free(e);
 }
 
-static struct nearest *nearest_of(struct boundary *e, uint32_t counters)
+void boundary_inside(struct boundary *e, int32_t scope, double insn, double cyc)
 {
-	while (e->nearest.n <= counters)
-		vec_add(&e->nearest, (struct nearest){ .scope = -1 });
-	return &e->nearest.v[counters];
-}
-
-void boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double insn, double cyc)
-{
-	struct nearest *near = nearest_of(e, counters);
-
-	if (near->scope == scope && near->crossing) {
-		struct crossing *x = &e->crossings.v[near->crossing - 1];
-
-		x->after_insn = (float)insn;
-		x->after_cyc = (float)cyc;
-	}
-	*near = (struct nearest){ .scope = scope, .pace = { insn, cyc } };
 	e->paces[scope + 1].insn += insn;
 	e->paces[scope + 1].cyc += cyc;
 }
@@ -122,42 +96,23 @@ static struct both *both_of(struct boundary *e, int32_t from, int32_t to)
 	return both;
 }
 
-static void add_crossing(struct boundary *e, uint32_t counters, struct crossing x)
+void boundary_cross(struct boundary *e, int32_t from, int32_t to, double insn, double cyc)
 {
-	struct nearest *near = nearest_of(e, counters);
-
-	both_of(e, x.at[0], x.at[ENDS - 1]);
-	if (near->scope == x.at[0]) {
-		x.before_insn = (float)near->pace.insn;
-		x.before_cyc = (float)near->pace.cyc;
-	}
-	vec_add(&e->crossings, x);
-	*near = (struct nearest){ .scope = x.at[ENDS - 1], .crossing = e->crossings.n };
+	both_of(e, from, to)->n_all++;
+	vec_add(&e->crossings,
+	        ((struct crossing){ .at = { from, from, to, to }, .insn = (float)insn, .cyc = (float)cyc }));
 }
 
-void boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc)
-{
-	struct both *both = both_of(e, from, to);
-
-	both->n_all++;
-	add_crossing(e, counters,
-	             (struct crossing){
-	                     .at = { from, from, to, to }, .insn = (float)insn, .cyc = (float)cyc });
-}
-
-void boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc)
+void boundary_rest(struct boundary *e, const int32_t at[4], double insn, double cyc)
 {
 	/* Where the thread crossed between two groups' samples, an interval of each is in pieces there. */
-	for (size_t k = 0; k < ENDS; k += 2) {
-		struct both *both = both_of(e, at[k], at[k + 1]);
-
-		both->n_all += at[k] == at[k + 1] ? 0 : 0.5;
-	}
-	add_crossing(e, counters,
-	             (struct crossing){ .at = { at[0], at[1], at[2], at[3] },
-	                                .rested = true,
-	                                .insn = (float)insn,
-	                                .cyc = (float)cyc });
+	for (size_t k = 0; k < ENDS; k += 2)
+		both_of(e, at[k], at[k + 1])->n_all += at[k] == at[k + 1] ? 0 : 0.5;
+	both_of(e, at[0], at[ENDS - 1]);
+	vec_add(&e->crossings, ((struct crossing){ .at = { at[0], at[1], at[2], at[3] },
+	                                           .rested = true,
+	                                           .insn = (float)insn,
+	                                           .cyc = (float)cyc }));
 }
 
 void boundary_late(struct boundary *e, int32_t from, int32_t to, double insn, double sampled)
@@ -247,16 +202,6 @@ static void find_around(struct boundary *e, struct visits *v)
 	}
 }
 
-static double pace_at(const struct boundary *e, const struct crossing *x, size_t end)
-{
-	bool first = x->at[end] == x->at[0] && x->before_cyc > 0,
-	     last = x->at[end] == x->at[ENDS - 1] && x->after_cyc > 0;
-
-	if (last && (!first || end >= ENDS / 2))
-		return (double)x->after_insn / (double)x->after_cyc;
-	return first ? (double)x->before_insn / (double)x->before_cyc : pace_of(e, x->at[end]);
-}
-
 /* The more a scope is mixed the more visits no sample fell in, and then other code ran there, too. */
 static double trust_for_mixing(const struct crossing *x, const struct visits *v)
 {
@@ -280,7 +225,7 @@ static double find_parts(const struct boundary *e, const struct crossing *x, con
 	for (size_t k = 0; k < ENDS; k++)
 		part[k] = 1. / ENDS;
 	for (size_t k = 0; k < ENDS; k++) {
-		pace[k] = pace_at(e, x, k);
+		pace[k] = pace_of(e, x->at[k]);
 		if (pace[k] < 0 || !(x->insn > 0) || !(x->cyc > 0))
 			return x->cyc > 0 ? model->guess / 2 : x->at[0] < 0 ? 0 : model->guess / ENDS;
 		mean += pace[k] / ENDS;
@@ -304,7 +249,7 @@ static double find_parts(const struct boundary *e, const struct crossing *x, con
 static void add_carried(struct boundary *e, const struct crossing *x, size_t end, double skid_cyc)
 {
 	int32_t from = x->at[end], to = x->at[end + 1];
-	double pace = from < 0 ? unknown : pace_at(e, x, end), n = x->rested ? 0.5 : 1, carried, unsure;
+	double pace = from < 0 ? unknown : pace_of(e, from), n = x->rested ? 0.5 : 1, carried, unsure;
 
 	if (from == to)
 		return;

@@ -16,15 +16,11 @@ struct boundary;
 struct boundary *boundary_new(size_t n);
 void boundary_free(struct boundary *e);
 
-/*
- * Intervals in order of time, each of the series whose counts go on in it (sample_seen.counters).
- *
- * Both samples in one scope: its pace there.
- */
-void boundary_inside(struct boundary *e, uint32_t counters, int32_t scope, double insn, double cyc);
+/* An interval with both samples in one scope: of its pace. */
+void boundary_inside(struct boundary *e, int32_t scope, double insn, double cyc);
 
 /* A sample in one scope and the thread's next in another; cyc 0: not counted. */
-void boundary_cross(struct boundary *e, uint32_t counters, int32_t from, int32_t to, double insn, double cyc);
+void boundary_cross(struct boundary *e, int32_t from, int32_t to, double insn, double cyc);
 
 /*
  * The sample in `to` came when the kernel was entered, after one in `from`: the `sampled` instructions that it stands for, 0 where it is
@@ -42,7 +38,7 @@ void boundary_sampled(struct boundary *e, int32_t scope, double insn, double cyc
  * An interval in two pieces: between them its group rested for another group's multiplexing slot.  The first lies between two
  * samples in scopes at[0] and at[1], the second between two in at[2] and at[3].
  */
-void boundary_rest(struct boundary *e, uint32_t counters, const int32_t at[4], double insn, double cyc);
+void boundary_rest(struct boundary *e, const int32_t at[4], double insn, double cyc);
 
 /* What boundary intervals say of one scope. */
 struct boundary_sum {

@@ -268,14 +268,14 @@ static void add_interval(struct mix *m, struct begin *b, const struct task *t, c
 		add_inside(m, b, s, seen, went_on);
 	/* Before its first sample a thread was elsewhere, and its counters began at 0. */
 	if (!b->valid)
-		boundary_cross(m->boundary, s->counters, -1, s->scope, seen->insn, 0);
+		boundary_cross(m->boundary, -1, s->scope, seen->insn, 0);
 	else if (!b->rests && b->scope != s->scope)
-		boundary_cross(m->boundary, s->counters, b->scope, s->scope, seen->insn, seen->cyc);
+		boundary_cross(m->boundary, b->scope, s->scope, seen->insn, seen->cyc);
 	else if (!b->rests)
-		boundary_inside(m->boundary, s->counters, s->scope, seen->insn, seen->cyc);
+		boundary_inside(m->boundary, s->scope, seen->insn, seen->cyc);
 	else if (b->scope != s->scope || next != s->scope || before != s->scope)
-		boundary_rest(m->boundary, s->counters, (int32_t[]){ b->scope, next, before, s->scope },
-		              seen->insn, seen->cyc);
+		boundary_rest(m->boundary, (int32_t[]){ b->scope, next, before, s->scope }, seen->insn,
+		              seen->cyc);
 }
 
 /* The thread goes from one group's slot to another's. */
@@ -319,7 +319,7 @@ static void follow_samples(struct mix *m, const struct sample_seen *s)
 	t = &m->tasks.v[s->thread];
 	boundary_sampled(m->boundary, s->scope, is_insn ? weight : 0, is_insn ? 0 : weight);
 	if (t->began && t->scope != s->scope)
-		boundary_cross(m->boundary, s->thread, t->scope, s->scope, 0, 0);
+		boundary_cross(m->boundary, t->scope, s->scope, 0, 0);
 	follow_late(m, t, s, 0);
 	t->began = true;
 	t->scope = s->scope;

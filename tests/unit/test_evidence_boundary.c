@@ -22,7 +22,7 @@ enum { SKID = 100 };
 static void stay(struct boundary *e, int32_t scope, double pace)
 {
 	for (int i = 0; i < 2; i++)
-		boundary_inside(e, 0, scope, 1000 * pace, 1000);
+		boundary_inside(e, scope, 1000 * pace, 1000);
 }
 
 static void settle(struct boundary *e)
@@ -43,7 +43,7 @@ static void paces_say_where_the_crossing_was(void **state)
 
 	(void)state;
 	stay(e, 0, 2);
-	boundary_cross(e, 0, 0, 1, 4000, 1000);
+	boundary_cross(e, 0, 1, 4000, 1000);
 	stay(e, 1, 6);
 	settle(e);
 	NEAR(sums[0].insn, 2000 - 1000 * trust, 1e-4);
@@ -61,7 +61,7 @@ static void no_crossing_lies_outside_its_interval(void **state)
 
 	(void)state;
 	stay(e, 0, 2);
-	boundary_cross(e, 0, 0, 1, 8000, 1000);
+	boundary_cross(e, 0, 1, 8000, 1000);
 	stay(e, 1, 6);
 	settle(e);
 	NEAR(sums[0].insn, 4000 - 4000 * trust, 1e-2);
@@ -80,8 +80,8 @@ static void like_paces_are_right_in_the_mean(void **state)
 	stay(e, 0, 4);
 	stay(e, 1, 4);
 	stay(e, 2, 0);
-	boundary_cross(e, 0, 0, 1, 4000, 1000);
-	boundary_cross(e, 0, 1, 2, 3000, 1000);
+	boundary_cross(e, 0, 1, 4000, 1000);
+	boundary_cross(e, 1, 2, 3000, 1000);
 	settle(e);
 	assert_float_equal(sums[0].insn, 2000, 1e-9);
 	assert_float_equal(sums[0].wrong, 0, 1e-9);
@@ -97,52 +97,15 @@ static void where_paces_are_not_known_a_guess_is(void **state)
 
 	(void)state;
 	stay(e, 0, 4);
-	boundary_cross(e, 0, -1, 0, 700, 0);
-	boundary_cross(e, 0, 0, 1, 4000, 1000);
+	boundary_cross(e, -1, 0, 700, 0);
+	boundary_cross(e, 0, 1, 4000, 1000);
 	settle(e);
 	NEAR(sums[0].insn, 350 + 2000, 1e-6);
 	NEAR(sums[0].wrong, 1000, 1e-6);
 	e = boundary_new(2);
-	boundary_cross(e, 0, 0, 1, 4000, 0);
+	boundary_cross(e, 0, 1, 4000, 0);
 	settle(e);
 	NEAR(sums[1].wrong, 500, 1e-6);
-}
-
-/*
- * A scope of two loops, of 2 and of 6 a cycle: next to its crossing the faster one ran, and 4000 instructions in 1000 cycles are 3000 of
- * that and 1000 of the 2 a cycle after it.  By its mean of 4 all would be its own.  Of S = 100 cycles 600 instructions are carried.
- */
-static void the_pace_next_to_a_crossing_tells(void **state)
-{
-	struct boundary *e = boundary_new(2);
-
-	(void)state;
-	for (int i = 0; i < 8; i++)
-		stay(e, 0, 2);
-	for (int i = 0; i < 8; i++)
-		stay(e, 0, 6);
-	boundary_cross(e, 0, 0, 1, 4000, 1000);
-	stay(e, 1, 2);
-	settle(e);
-	NEAR(sums[0].insn, 2000 + 1000 * trust, 1e-3);
-	NEAR(sums[0].wrong, unsure, 1e-3);
-	NEAR(sums[0].out, 600, 1e-3);
-}
-
-/* Another series of counts has another pace next to its crossing, and what came before another crossing is not next to this one. */
-static void each_series_has_its_own_pace(void **state)
-{
-	struct boundary *e = boundary_new(2);
-
-	(void)state;
-	stay(e, 0, 2);
-	boundary_inside(e, 1, 0, 6000, 1000);
-	boundary_cross(e, 1, 0, 1, 4000, 1000);
-	boundary_inside(e, 1, 1, 2000, 1000);
-	boundary_cross(e, 1, 1, 0, 0, 0);
-	boundary_cross(e, 1, 0, 1, 0, 0);
-	settle(e);
-	NEAR(sums[0].insn, 2000 + 1000 * trust, 1e-3);
 }
 
 /* A group rests: without cycles its interval has a quarter at either end of either piece. */
@@ -151,7 +114,7 @@ static void an_interval_in_two_pieces_has_four_ends(void **state)
 	struct boundary *e = boundary_new(3);
 
 	(void)state;
-	boundary_rest(e, 0, (int32_t[]){ 0, 1, 1, -1 }, 4000, 0);
+	boundary_rest(e, (int32_t[]){ 0, 1, 1, -1 }, 4000, 0);
 	settle(e);
 	NEAR(sums[0].insn, 1000, 1e-6);
 	NEAR(sums[1].insn, 2000, 1e-6);
@@ -173,7 +136,7 @@ static void paces_divide_an_interval_in_two_pieces(void **state)
 
 	(void)state;
 	stay(e, 0, 2);
-	boundary_rest(e, 0, (int32_t[]){ 0, 0, 1, 1 }, 4000, 1000);
+	boundary_rest(e, (int32_t[]){ 0, 0, 1, 1 }, 4000, 1000);
 	stay(e, 1, 6);
 	settle(e);
 	NEAR(sums[0].insn, 2000 - 1000 * trust, 1e-3);
@@ -184,7 +147,7 @@ static void paces_divide_an_interval_in_two_pieces(void **state)
 	stay(e, 0, 0.5);
 	stay(e, 1, 2);
 	stay(e, 2, 3.5);
-	boundary_rest(e, 0, (int32_t[]){ 0, 1, 1, 2 }, 2500, 1000);
+	boundary_rest(e, (int32_t[]){ 0, 1, 1, 2 }, 2500, 1000);
 	settle(e);
 	NEAR(sums[0].insn, 625 + k * (1000. / 24 - 625), 1e-3);
 	NEAR(sums[1].insn, 1250 + k * (1000 - 1250), 1e-3);
@@ -200,8 +163,8 @@ static void the_same_wrong_adds_up(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++)
-		boundary_cross(e, 0, 0, 1, 4000, 1000);
-	boundary_cross(e, 0, 1, 2, 4000, 1000);
+		boundary_cross(e, 0, 1, 4000, 1000);
+	boundary_cross(e, 1, 2, 4000, 1000);
 	stay(e, 0, 2);
 	stay(e, 1, 6);
 	stay(e, 2, 2);
@@ -217,11 +180,11 @@ static void the_skid_carries_samples_from_scope_to_scope(void **state)
 	struct boundary *e = boundary_new(2);
 
 	(void)state;
-	boundary_cross(e, 0, -1, 0, 700, 0); /* the thread's first: nothing ran before */
+	boundary_cross(e, -1, 0, 700, 0); /* the thread's first: nothing ran before */
 	stay(e, 0, 2);
 	stay(e, 1, 6);
-	boundary_cross(e, 0, 0, 1, 3000, 1000);
-	boundary_cross(e, 0, 1, 0, 3000, 1000);
+	boundary_cross(e, 0, 1, 3000, 1000);
+	boundary_cross(e, 1, 0, 3000, 1000);
 	settle(e);
 	NEAR(sums[0].out, 200, 1e-6);
 	NEAR(sums[0].in, 600, 1e-6);
@@ -236,17 +199,17 @@ static void what_is_carried_may_be_a_guess(void **state)
 	struct boundary *e = boundary_new(2);
 
 	(void)state;
-	boundary_cross(e, 0, -1, 0, 3000, 1000);
+	boundary_cross(e, -1, 0, 3000, 1000);
 	stay(e, 0, 2);
-	boundary_cross(e, 0, 0, 1, 3000, 0);
+	boundary_cross(e, 0, 1, 3000, 0);
 	settle(e);
 	NEAR(sums[0].in, 300, 1e-6);
 	NEAR(sums[0].unsure, 150, 1e-6);
 	assert_true(isnan(sums[0].out) && isnan(sums[1].in));
 	e = boundary_new(1);
 	stay(e, 0, 2);
-	boundary_cross(e, 0, 0, -1, 3000, 1000);
-	boundary_cross(e, 0, -1, 0, 3000, 0);
+	boundary_cross(e, 0, -1, 3000, 1000);
+	boundary_cross(e, -1, 0, 3000, 0);
 	boundary_settle(e, NAN, many, sums);
 	boundary_free(e);
 	assert_true(isnan(sums[0].out) && isnan(sums[0].in));
@@ -259,9 +222,9 @@ static void an_overflow_before_the_kernel_may_be_of_either(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		boundary_cross(e, 0, 0, 1, 4000, 1000);
+		boundary_cross(e, 0, 1, 4000, 1000);
 		boundary_late(e, 0, 1, 4000, 5000);
-		boundary_cross(e, 0, 1, 0, 4000, 1000);
+		boundary_cross(e, 1, 0, 4000, 1000);
 	}
 	settle(e);
 	for (int s = 0; s < 2; s++) {
@@ -280,10 +243,10 @@ static void samples_that_alternate_are_mixed(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		boundary_cross(e, 0, 0, 1, 4000, 0);
-		boundary_cross(e, 0, 1, 0, 4000, 0);
+		boundary_cross(e, 0, 1, 4000, 0);
+		boundary_cross(e, 1, 0, 4000, 0);
 	}
-	boundary_cross(e, 0, 2, 0, 0, 0);
+	boundary_cross(e, 2, 0, 0, 0);
 	boundary_settle(e, SKID, n, sums);
 	boundary_free(e);
 	NEAR(sums[1].mixed, sqrt(2) * (mu - 0.5) * (mu - 0.5) * all, 5);
@@ -298,10 +261,10 @@ static void what_is_mixed_is_no_more_than_there_is(void **state)
 
 	(void)state;
 	for (int i = 0; i < 1000; i++)
-		boundary_inside(e, 0, 0, 1e6, 0);
+		boundary_inside(e, 0, 1e6, 0);
 	for (int i = 0; i < 20; i++) {
-		boundary_cross(e, 0, 0, 1, 4000, 0);
-		boundary_cross(e, 0, 1, 0, 4000, 0);
+		boundary_cross(e, 0, 1, 4000, 0);
+		boundary_cross(e, 1, 0, 4000, 0);
 	}
 	boundary_settle(e, SKID, n, sums);
 	boundary_free(e);
@@ -317,8 +280,6 @@ int main(void)
 		cmocka_unit_test(no_crossing_lies_outside_its_interval),
 		cmocka_unit_test(like_paces_are_right_in_the_mean),
 		cmocka_unit_test(where_paces_are_not_known_a_guess_is),
-		cmocka_unit_test(the_pace_next_to_a_crossing_tells),
-		cmocka_unit_test(each_series_has_its_own_pace),
 		cmocka_unit_test(an_interval_in_two_pieces_has_four_ends),
 		cmocka_unit_test(paces_divide_an_interval_in_two_pieces),
 		cmocka_unit_test(the_same_wrong_adds_up),

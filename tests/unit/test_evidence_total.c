@@ -151,13 +151,13 @@ static void sample(struct program *p, int event)
 	p->samples[p->loop]++;
 	boundary_sampled(p->alone, p->loop, event == 0 ? period : 0, event == 0 ? 0 : period);
 	if (p->last >= 0 && p->last != p->loop)
-		boundary_cross(p->alone, 0, p->last, p->loop, 0, 0);
+		boundary_cross(p->alone, p->last, p->loop, 0, 0);
 	p->insn_samples[p->loop] += event == 0;
 	if (p->last == p->loop) {
 		p->inside[p->loop] += insn;
-		boundary_inside(p->boundary, 0, p->loop, insn, cyc);
+		boundary_inside(p->boundary, p->loop, insn, cyc);
 	} else {
-		boundary_cross(p->boundary, 0, p->last, p->loop, insn, p->last < 0 ? 0 : cyc);
+		boundary_cross(p->boundary, p->last, p->loop, insn, p->last < 0 ? 0 : cyc);
 	}
 	p->last = p->loop;
 	p->last_insn = p->insn;
