@@ -31,6 +31,12 @@ static int not_perf(const struct pd_reader *r, const uint8_t *p, size_t n)
 	                      "7zXZ",
 	                      6))
 		return sp_fail(SP_EFORMAT, "%s: is compressed by xz; unpack it with unxz first", path);
+	if (n >= 11 && !memcmp(p, "# callgrind", 11))
+		return sp_fail(
+		        SP_EFORMAT,
+		        "%s: has counts, as \"skidprof truth\" and callgrind write them, and no recording; "
+		        "\"skidprof report -i RECORDING --truth FILE\" shows them beside one",
+		        path);
 	return sp_fail(SP_EFORMAT,
 	               "%s: is not a perf.data file (its first bytes are not PERFILE2); give one that "
 	               "\"skidprof record\" or \"perf record\" wrote",

@@ -880,6 +880,7 @@ static void what_is_no_recording_is_refused_in_one_line(void **state)
 		{ "", 0, "empty" },
 		{ "x", 1, "not a perf.data file" },
 		{ "some text that goes on for a while\n", 35, "not a perf.data file" },
+		{ "# callgrind format\nversion: 1\n", 30, "report -i RECORDING --truth FILE" },
 		{ "\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, "gunzip" },
 		{ "\x28\xb5\x2f\xfd\0\0\0\0\0\0\0\0\0\0\0\0", 16, "unzstd" },
 	};
