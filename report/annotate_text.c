@@ -154,10 +154,7 @@ static void columns(const struct out *x, const struct profile_count *c, double e
 		else
 			(void)add(out, n, "%5s ", "");
 	} else if (x->cyc) {
-		bool rough = report_events(x->a->p, c->cyc, c->n_samples).rough;
-
-		snprintf(range, sizeof(range), "%s", rough ? "~" : "");
-		number_si(c->cyc, range + rough);
+		number_scaled(c->cyc, report_events(x->a->p, c->cyc, c->n_samples).rough, range);
 		(void)add(out, n, "%7s ", c->cyc > 0 ? range : "");
 	}
 }

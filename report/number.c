@@ -38,6 +38,14 @@ void number_si(double x, char out[NUMBER_MAX])
 	print_si(x, 0, out);
 }
 
+void number_scaled(double x, bool rough, char out[RANGE_MAX])
+{
+	char a[NUMBER_MAX];
+
+	print_si(x, 0, a);
+	snprintf(out, RANGE_MAX, "%s%s", rough ? "~" : "", a);
+}
+
 void number_range(double lo, double hi, char out[RANGE_MAX])
 {
 	enum { MOST_MORE = 2 };

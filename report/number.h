@@ -6,6 +6,7 @@
  * Numbers and names as people read them.  Names come from files of unknown
  * origin: what could steer a terminal or break an encoding is escaped.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,9 @@ enum { NUMBER_MAX = 64, RANGE_MAX = 2 * NUMBER_MAX + 2 };
 
 /* "123.4M": four significant digits; "-" for NAN and infinities. */
 void number_si(double x, char out[NUMBER_MAX]);
+
+/* The same, with a "~" before it where it is roughly scaled. */
+void number_scaled(double x, bool rough, char out[RANGE_MAX]);
 
 /* "124.9M..125.1M"; up to two digits more where both ends look alike and are not.  "-" without a lower end. */
 void number_range(double lo, double hi, char out[RANGE_MAX]);

@@ -49,9 +49,7 @@ static void render(const struct column *c, const struct cell *cell, char out[CEL
 		text_safe(cell->suffix ? cell->suffix : "", out + n, CELL_MAX - n);
 		break;
 	case COLUMN_COUNT:
-		if (cell->rough)
-			strcpy(out, "~");
-		number_si(cell->num, out + strlen(out));
+		number_scaled(cell->num, cell->rough, out);
 		break;
 	case COLUMN_WHOLE:
 		number_grouped(cell->num, out);

@@ -124,8 +124,7 @@ void boundary_late(struct boundary *e, int32_t from, int32_t to, double insn, do
 
 void boundary_sampled(struct boundary *e, int32_t scope, double insn, double cyc)
 {
-	e->paces[scope + 1].insn += insn;
-	e->paces[scope + 1].cyc += cyc;
+	boundary_inside(e, scope, insn, cyc);
 	e->sampled.insn += insn;
 	e->sampled.cyc += cyc;
 }

@@ -16,7 +16,7 @@ struct boundary;
 struct boundary *boundary_new(size_t n);
 void boundary_free(struct boundary *e);
 
-/* An interval with both samples in one scope: of its pace. */
+/* An interval with both samples in one scope: it tells the scope's pace. */
 void boundary_inside(struct boundary *e, int32_t scope, double insn, double cyc);
 
 /* A sample in one scope and the thread's next in another; cyc 0: not counted. */

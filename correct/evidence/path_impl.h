@@ -80,7 +80,7 @@ struct paces {
 
 /* 1 + the span that the sample ends, or after which the burst came; 0 = nothing was counted. */
 uint32_t paces_sample(struct paces *p, const struct recording *rec, const struct sample_seen *seen);
-/* Once all samples were seen: stacks that have a span stand for the instructions of their time.  all[]: what their pieces are numbers of. */
+/* Once all samples were seen: stacks that have a span stand for the instructions of their time.  Their pieces are numbers in all[]. */
 void paces_apply(const struct paces *p, const struct piece *all, struct scope_stacks *r);
 void paces_fini(struct paces *p);
 

@@ -575,6 +575,7 @@ static double run_once(const struct halves *h)
 	double *share = mem_calloc(g->n_funcs + 1, sizeof(*share)), once = 0;
 	size_t *stack = mem_calloc(g->n_funcs + 1, sizeof(*stack)); /* the first that ran it, + 1 */
 
+	/* Halves of a stack stand side by side. */
 	for (size_t i = 0; i < h->n_moments; i++)
 		for (size_t k = h->v.v[i].share0; k < h->v.v[i].share0 + h->v.v[i].n_shares; k++) {
 			const struct share *s = &h->shares.v[k];

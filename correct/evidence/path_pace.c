@@ -48,9 +48,12 @@ uint32_t paces_sample(struct paces *p, const struct recording *rec, const struct
 static double pace_at(const struct paces *p, const struct stack *st, double n_insn)
 {
 	const struct span *s = &p->spans.v[st->span - 1];
-	double before = st->burst && s->next ? 0 : 1, insn = before * (double)s->insn,
-	       cyc = before * (double)s->cyc, ran = 0;
+	double insn = 0, cyc = 0, ran = 0;
 
+	if (!st->burst || !s->next) {
+		insn = (double)s->insn;
+		cyc = (double)s->cyc;
+	}
 	while (s->next && ran <= n_insn) {
 		s = &p->spans.v[s->next - 1];
 		insn += (double)s->insn;
@@ -66,9 +69,11 @@ void paces_apply(const struct paces *p, const struct piece *all, struct scope_st
 		struct stack *st = &r->stacks.v[i];
 		double n_insn = 0, pace;
 
+		if (!st->span)
+			continue;
 		for (uint32_t k = 0; st->burst && k < st->n_pieces; k++)
 			n_insn += all[r->pieces.v[st->piece0 + k]].n_insn;
-		pace = st->span ? pace_at(p, st, n_insn) : 0;
+		pace = pace_at(p, st, n_insn);
 		if (pace > 0)
 			st->insn *= pace;
 		st->span = 0;

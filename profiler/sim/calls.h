@@ -5,8 +5,9 @@
 /*
  * Who called whom, and what a call came to: a stack of functions beside each thread's own.  A call puts a function on it, and
  * the return to behind that call takes it off.  A jump to where another function begins is a call that does not come back: that
- * function goes when the one below it does.  Where a stub jumps to a function begins, with a symbol or, in a stripped library, without.  What a thread's first function jumps to begins anew.  A return or a jump into the midst of a function that is on the stack ends all
- * above it: an exception, longjmp().
+ * function goes when the one below it does.  Where a stub jumps to a function begins, with a symbol or, in a stripped library,
+ * without.  What a thread's first function jumps to begins anew.  A return or a jump into the midst of a function that is on the
+ * stack ends all above it: an exception, longjmp().
  */
 #include <stdbool.h>
 #include <stddef.h>
