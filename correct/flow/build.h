@@ -78,7 +78,8 @@ struct flow_cut { /* a block being built: nodes order[node0 .. + n] */
 	bool leaves : 1; /* ends in a jump out of what was decoded: it returns for us */
 	bool ret : 1;
 	bool alive : 1, warm : 1;
-	bool seen : 1; /* a sample or a branch of it was */
+	bool seen : 1;   /* a sample or a branch of it was */
+	bool landed : 1; /* a jump away was seen to lead to it */
 };
 
 /* Instructions by address: nodes follow one another as addresses do, and so do look-ups. */

@@ -51,7 +51,8 @@ static void visit_succs(struct flow_build *b, uint32_t id)
 	const struct flow_cut *cut = &b->cuts.v[id];
 
 	if (cut->site) {
-		if (cut->fall != FLOW_NONE && flow_call_returns(b, cut))
+		/* A function that hands over to another coroutine goes on where it is jumped back into. */
+		if (cut->fall != FLOW_NONE && (flow_call_returns(b, cut) || b->cuts.v[cut->fall].landed))
 			visit(b, cut->fall);
 		return;
 	}
@@ -84,6 +85,17 @@ static void find_entries(struct flow_build *b)
 		uint32_t node = flow_node_at(b, b->fns.v[i].module, b->fns.v[i].vaddr);
 
 		b->fns.v[i].entry = node == FLOW_NONE ? (uint32_t)FLOW_NONE : b->cut_of_node[node];
+	}
+}
+
+static void find_landed(struct flow_build *b)
+{
+	for (size_t i = 0; i < b->links.n; i++) {
+		const struct flow_link *l = &b->links.v[i];
+		uint32_t node = l->away ? flow_node_at(b, l->to_module, l->to_vaddr) : (uint32_t)FLOW_NONE;
+
+		if (node != FLOW_NONE)
+			b->cuts.v[b->cut_of_node[node]].landed = true;
 	}
 }
 
@@ -285,6 +297,7 @@ static void find_alive(struct flow_build *b)
 void flow_find_returns(struct flow_build *b)
 {
 	find_entries(b);
+	find_landed(b);
 	find_returning(b);
 	find_seen(b);
 	/* Callees stand behind their callers mostly: a small caller of a large cold one stays. */

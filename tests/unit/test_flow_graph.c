@@ -66,7 +66,21 @@ __asm__(".text\n"
         ".size flowtest_risky, . - flowtest_risky\n"
         ".type flowtest_leap, @function\n"
         "flowtest_leap: jmp *%rsi\n"
-        ".size flowtest_leap, . - flowtest_leap\n");
+        ".size flowtest_leap, . - flowtest_leap\n"
+        ".type flowtest_resume, @function\n"
+        "flowtest_resume: call flowtest_leap\n" /* others jump back behind it */
+        "ret\n"
+        ".size flowtest_resume, . - flowtest_resume\n"
+        ".type flowtest_turns, @function\n"
+        "flowtest_turns: call flowtest_resume\n"
+        "dec %ecx\n"
+        "jne flowtest_turns\n"
+        "ret\n"
+        ".size flowtest_turns, . - flowtest_turns\n"
+        ".type flowtest_other, @function\n"
+        "flowtest_other: call flowtest_leap\n"
+        "jmp flowtest_other\n"
+        ".size flowtest_other, . - flowtest_other\n");
 
 struct self {
 	struct module *m;
@@ -191,6 +205,37 @@ static void a_jump_into_the_middle_of_another_function_leads_away(void **state)
 	}
 	/* je is two bytes long: the call has its edge. */
 	assert_non_null(edge_between(&s, risky + 2, seen.from_vaddr));
+	close_self(&s);
+}
+
+/* Coroutines: what switches leaves a function for good, but another comes back behind the call of it, and that one returns. */
+static void a_function_that_is_jumped_back_into_returns(void **state)
+{
+	struct flow_seen seen[2] = { { .n = 7 }, { .n = 7 } };
+	uint64_t turns, resume, other, leap;
+	const struct flow_edge *ret;
+	struct self s;
+
+	(void)state;
+	open_self(&s);
+	turns = vaddr_of(&s, "flowtest_turns");
+	resume = vaddr_of(&s, "flowtest_resume");
+	other = vaddr_of(&s, "flowtest_other");
+	leap = vaddr_of(&s, "flowtest_leap");
+	seen[0].from_vaddr = seen[1].from_vaddr = leap;
+	seen[0].to_vaddr = other + 5; /* past the call */
+	/* As long as nobody was seen to come back it does not return. */
+	build(&s, &(struct flow_hot){ 0, turns, 1 }, 1, seen, 1);
+	assert_null(edge_between(&s, resume + 5, turns + 5));
+	seen[1].to_vaddr = resume + 5;
+	build(&s, &(struct flow_hot){ 0, turns, 1 }, 1, seen, 2);
+	ret = edge_between(&s, resume + 5, turns + 5);
+	assert_non_null(ret);
+	assert_int_equal(ret->kind, FLOW_RET);
+	/* What switches itself returns to none of its callers. */
+	for (size_t i = 0; i < s.g->n_edges; i++)
+		if (s.g->edges[i].kind == FLOW_RET)
+			assert_int_equal(s.g->blocks[s.g->edges[i].call].vaddr, turns);
 	close_self(&s);
 }
 
@@ -374,6 +419,7 @@ int main(void)
 		cmocka_unit_test(an_indirect_call_alone_is_unknown),
 		cmocka_unit_test(branch_records_tell_targets),
 		cmocka_unit_test(a_jump_into_the_middle_of_another_function_leads_away),
+		cmocka_unit_test(a_function_that_is_jumped_back_into_returns),
 		cmocka_unit_test(branch_records_tell_what_a_slot_was_bound_to),
 		cmocka_unit_test(large_callees_without_samples_are_followed_if_they_ran),
 		cmocka_unit_test(calls_through_what_is_left_out_are_told),
