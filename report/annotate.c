@@ -39,6 +39,7 @@ static uint32_t below(struct making *x, uint32_t parent, const struct anno_node 
 	node->next = a->nodes[parent].child;
 	node->depth = a->nodes[parent].depth + !like->is_line;
 	node->count = node->own = (struct profile_count){ .lo = NAN, .hi = NAN };
+	node->region = node->own_region = ANNO_NO_REGION;
 	a->nodes[parent].child = (uint32_t)a->n_nodes;
 	return (uint32_t)a->n_nodes++;
 }
@@ -65,8 +66,17 @@ static uint32_t place(struct making *x, const struct listing_insn *insn)
 	return at;
 }
 
-static void add_count(struct profile_count *c, struct anno_node *node, const struct profile_insn *insn)
+/* What lies outside regions was not corrected, and is no region's. */
+static int32_t region_of(const struct profile_insn *insn)
 {
+	return insn->block == UINT32_MAX || insn->region < 0 ? ANNO_NO_REGION : insn->region;
+}
+
+static void add_count(struct profile_count *c, int32_t *region, struct anno_node *node,
+                      const struct profile_insn *insn)
+{
+	if (insn->count.insn > 0)
+		*region = c->insn > 0 && *region != region_of(insn) ? ANNO_SEVERAL : region_of(insn);
 	c->raw_insn += insn->count.raw_insn;
 	c->raw_cyc += insn->count.raw_cyc;
 	c->insn += insn->count.insn;
@@ -101,6 +111,8 @@ static int make_nodes(struct making *x)
 		                          .parent = NODE_NONE,
 		                          .child = NODE_NONE,
 		                          .next = NODE_NONE,
+		                          .own_region = ANNO_NO_REGION,
+		                          .region = ANNO_NO_REGION,
 		                          .count = { .lo = NAN, .hi = NAN } };
 	a->n_nodes = 1;
 	for (size_t i = 0; i < a->listing->n; i++) {
@@ -111,12 +123,14 @@ static int make_nodes(struct making *x)
 			return -SP_ENOMEM;
 		for (uint32_t n = a->leaf[i]; n != NODE_NONE && insn->insn != UINT32_MAX;
 		     n = a->nodes[n].parent) {
-			add_count(&a->nodes[n].count, &a->nodes[n], &a->p->insns[insn->insn]);
+			add_count(&a->nodes[n].count, &a->nodes[n].region, &a->nodes[n],
+			          &a->p->insns[insn->insn]);
 			if (report_has_insn(a->p))
 				find_executed(a, n, a->leaf[i], &a->p->insns[insn->insn]);
 		}
 		if (insn->insn != UINT32_MAX)
-			add_count(&a->nodes[a->leaf[i]].own, &a->nodes[a->leaf[i]], &a->p->insns[insn->insn]);
+			add_count(&a->nodes[a->leaf[i]].own, &a->nodes[a->leaf[i]].own_region,
+			          &a->nodes[a->leaf[i]], &a->p->insns[insn->insn]);
 	}
 	return 0;
 }
@@ -227,8 +241,10 @@ static int find_intervals(struct annotation *a)
 		find_interval(a, i, node->end, insns, &node->count);
 		if (node->is_line && node->child != NODE_NONE)
 			find_interval(a, i, i + 1, insns, &node->own);
-		else
+		else {
 			node->own = node->count;
+			node->own_region = node->region;
+		}
 		node->status = profile_judge(node->status, &node->count);
 	}
 	free(insns);
@@ -249,6 +265,23 @@ static void find_blocks(struct annotation *a)
 		if (depth > a->max_depth)
 			a->max_depth = (uint32_t)depth;
 	}
+}
+
+static int sum_regions(struct annotation *a)
+{
+	a->of_region = calloc(a->p->n_regions + 1, sizeof(*a->of_region));
+	if (!a->of_region)
+		return sp_fail(SP_ENOMEM, "out of memory for an annotation");
+	for (size_t i = 0; i < a->listing->n; i++) {
+		int32_t r = annotation_region(a, i);
+		double insn = r < 0 ? 0 : a->p->insns[a->listing->insns[i].insn].count.insn;
+
+		if (insn > 0) {
+			a->n_regions += !(a->of_region[r] > 0);
+			a->of_region[r] += insn;
+		}
+	}
+	return 0;
 }
 
 int annotation_new(const struct profile *p, uint32_t func, struct listing_modules *modules,
@@ -278,6 +311,9 @@ int annotation_new(const struct profile *p, uint32_t func, struct listing_module
 		a->total = a->nodes[0].count.insn;
 		a->total_raw = a->nodes[0].count.raw_insn;
 		a->total_cyc = a->nodes[0].count.cyc;
+		err = sum_regions(a);
+	}
+	if (err == 0) {
 		*out = a;
 		return 0;
 	}
@@ -293,7 +329,24 @@ void annotation_free(struct annotation *a)
 	free(a->nodes);
 	free(a->leaf);
 	free(a->block);
+	free(a->of_region);
 	free(a);
+}
+
+int32_t annotation_region(const struct annotation *a, size_t insn)
+{
+	uint32_t at = a->listing->insns[insn].insn;
+
+	return at == UINT32_MAX ? ANNO_NO_REGION : region_of(&a->p->insns[at]);
+}
+
+double annotation_share_insn(const struct annotation *a, const struct profile_count *c, int32_t region)
+{
+	if (!a->p->meta.relative)
+		return a->total > 0 ? c->insn / a->total : NAN;
+	if (!(c->insn > 0))
+		return 0;
+	return region < 0 ? NAN : c->insn / a->of_region[region];
 }
 
 size_t annotation_loops(const struct annotation *a, size_t insn,

@@ -13,6 +13,9 @@
 
 enum { NODE_NONE = UINT32_MAX };
 
+/* The region of an instruction or of all those of a line: none, or there are several. */
+enum { ANNO_NO_REGION = -1, ANNO_SEVERAL = -2 };
+
 /* A line of a function, or a function put in place at a line; the first node is the function itself. */
 struct anno_node {
 	bool is_line;
@@ -24,6 +27,7 @@ struct anno_node {
 	uint32_t end;                 /* nodes [self, end) are those below it, itself included */
 	struct profile_count own;     /* without what was put in place in it */
 	struct profile_count count;   /* with all below it */
+	int32_t own_region, region;   /* of what ran of own and of count */
 	double executed; /* of a line: of its own instruction that ran most, or where it has none that ran of one inlined at it */
 	bool runs_own; /* executed is of its own */
 	uint8_t status;
@@ -38,6 +42,8 @@ struct annotation {
 	uint32_t *leaf;                     /* [listing->n] the line of each instruction */
 	uint32_t *block;                    /* [listing->n] profile->blocks; UINT32_MAX = none */
 	double total, total_raw, total_cyc; /* of the function, rolled up */
+	double *of_region;                  /* [profile->n_regions] instructions of the function in each */
+	size_t n_regions;                   /* where it ran some */
 	uint32_t max_depth;                 /* of loops */
 };
 
@@ -45,6 +51,15 @@ struct annotation {
 int annotation_new(const struct profile *p, uint32_t func, struct listing_modules *modules,
                    struct annotation **out);
 void annotation_free(struct annotation *a);
+
+/*
+ * The share of the function's instructions that a count is.  Where they were not counted, but corrected within regions, it is of
+ * those in the same region; NAN where that is none, or several: nothing tells how many one ran beside another.
+ */
+double annotation_share_insn(const struct annotation *a, const struct profile_count *c, int32_t region);
+
+/* The region of an instruction of the listing that was corrected. */
+int32_t annotation_region(const struct annotation *a, size_t insn);
 
 /* The loops an instruction is in, innermost first; how many. */
 enum { ANNO_MAX_LOOPS = 16 };

@@ -26,7 +26,7 @@ static json_t *text_or_null(const char *text)
 }
 
 /* What is counted, in an object. */
-static void set_count(json_t *o, const struct annotation *a, const struct profile_count *c)
+static void set_count(json_t *o, const struct annotation *a, const struct profile_count *c, int32_t region)
 {
 	bool insn = report_has_insn(a->p);
 	double part = insn ? c->insn : c->cyc, all = insn ? a->total : a->total_cyc;
@@ -34,8 +34,9 @@ static void set_count(json_t *o, const struct annotation *a, const struct profil
 	json_object_set_new(o, "share", json_number(all > 0 ? part / all : NAN));
 	/* Where instructions are not counted, but corrected within regions, that is of cycles, and this of those. */
 	json_object_set_new(o, "share_insn",
-	                    json_number(a->total > 0 && (insn || a->p->meta.relative) ? c->insn / a->total
-	                                                                              : NAN));
+	                    json_number(a->total > 0 && (insn || a->p->meta.relative)
+	                                        ? annotation_share_insn(a, c, region)
+	                                        : NAN));
 	json_object_set_new(o, "raw", json_number(insn ? c->raw_insn : NAN));
 	json_object_set_new(o, "fixed", json_number(insn ? c->insn : NAN));
 	json_object_set_new(o, "lo", json_number(c->lo));
@@ -60,7 +61,7 @@ static json_t *nodes_json(const struct annotation *a, uint32_t first, struct sou
 			json_object_set_new(o, "text", text_or_null(source_line(s, n->file, n->line)));
 		else
 			json_object_set_new(o, "function", json_text(n->name));
-		set_count(o, a, &n->count);
+		set_count(o, a, &n->count, n->region);
 		if (n->is_line)
 			json_object_set_new(o, "executed", json_number(n->executed > 0 ? n->executed : NAN));
 		json_object_set_new(o, "status", json_string(profile_status_word(n->status)));
@@ -99,7 +100,7 @@ static json_t *insn_json(const struct annotation *a, size_t i)
 	json_object_set_new(o, "file", text_or_null(at->file));
 	json_object_set_new(o, "line", whole_or_null(at->line));
 	json_object_set_new(o, "inlined", inlined_json(a, l));
-	set_count(o, a, insn ? &insn->count : &nothing);
+	set_count(o, a, insn ? &insn->count : &nothing, annotation_region(a, i));
 	json_object_set_new(o, "executed",
 	                    json_number(insn && report_has_insn(a->p) ? insn->count.insn : NAN));
 	json_object_set_new(o, "status",
@@ -163,7 +164,7 @@ int annotate_json(const struct annotation *a, const struct annotate_opts *o, str
 	json_object_set_new(doc, "module", json_text(report_base(report_module(a->p, f->module))));
 	json_object_set_new(doc, "file", text_or_null(report_file(a->p, f->file)));
 	json_object_set_new(doc, "line", whole_or_null(f->line));
-	set_count(doc, a, &a->nodes[0].count);
+	set_count(doc, a, &a->nodes[0].count, a->nodes[0].region);
 	json_object_set_new(doc, "status", json_string(profile_status_word(f->rolled_status)));
 	json_object_set_new(doc, "calls", json_number(f->calls.n_terms ? f->calls.n : NAN));
 	json_object_set_new(doc, "calls_lo", json_number(f->calls.n_terms ? f->calls.lo : NAN));

@@ -31,11 +31,25 @@ struct out {
 	bool relative; /* instructions were not counted, but corrected within regions: both shares are shown */
 };
 
-static double share_of(const struct out *x, const struct profile_count *c)
+static double share_of_cyc(const struct out *x, const struct profile_count *c)
 {
-	double part = x->only_time ? c->cyc : c->insn, all = x->only_time ? x->a->total_cyc : x->a->total;
+	return x->a->total_cyc > 0 ? c->cyc / x->a->total_cyc : 0;
+}
 
-	return all > 0 ? part / all : 0;
+/* What is shown: NAN where it is not known. */
+static double share_of(const struct out *x, const struct profile_count *c, int32_t region)
+{
+	if (x->only_time)
+		return share_of_cyc(x, c);
+	return x->a->total > 0 ? annotation_share_insn(x->a, c, region) : 0;
+}
+
+/* What decides whether it is shown, and in which color. */
+static double weight_of(const struct out *x, const struct profile_count *c, int32_t region)
+{
+	double share = share_of(x, c, region);
+
+	return isnan(share) ? share_of_cyc(x, c) : share;
 }
 
 static const char *paint(const struct out *x, double share, bool code)
@@ -120,15 +134,15 @@ static void headings(const struct out *x, char out[COLUMNS_BYTES])
 }
 
 /* executed: NAN for what is no line or instruction. */
-static void columns(const struct out *x, const struct profile_count *c, double executed,
+static void columns(const struct out *x, const struct profile_count *c, int32_t region, double executed,
                     char out[COLUMNS_BYTES])
 {
 	char share[NUMBER_MAX], a[NUMBER_MAX], range[2 * NUMBER_MAX + 2];
 	size_t n;
 	bool none = c->insn == 0 && c->cyc == 0 && c->raw_insn == 0;
 
-	number_percent(share_of(x, c), 0, share);
-	n = add(out, 0, "%6s ", none ? "" : share);
+	number_percent(share_of(x, c, region), 0, share);
+	n = add(out, 0, "%6s ", none || isnan(share_of(x, c, region)) ? "" : share);
 	if (x->insn) {
 		number_si(executed, a);
 		n = add(out, n, "%8s ", none || isnan(executed) ? "" : a);
@@ -207,8 +221,17 @@ static void print_head(const struct out *x)
 		fprintf(x->f, ", IPC %s", ipc);
 	}
 	fprintf(x->f, "; %s\n", profile_status_word(f->rolled_status));
-	if (x->relative)
-		fputs("  %INSN: of its instructions, as corrected; %CYC: of its cycles, as sampled\n", x->f);
+	if (x->relative && x->a->n_regions > 1)
+		fprintf(x->f,
+		        "  %%INSN: of its instructions in the same region, as corrected: it runs in %zu, and "
+		        "nothing tells\n  how many instructions one ran beside another; %%CYC: of its "
+		        "cycles, as "
+		        "sampled\n",
+		        x->a->n_regions);
+	else if (x->relative)
+		fputs("  %INSN: of its instructions in its region, as corrected; %CYC: of its cycles, as "
+		      "sampled\n",
+		      x->f);
 	if (f->calls.n_terms && isfinite(f->calls.rolled.insn) && !isfinite(f->calls.n)) {
 		number_mean(f->calls.rolled.insn, n);
 		fprintf(x->f, "  a call is %s instructions with what is inlined into it\n", n);
@@ -238,7 +261,7 @@ static bool is_hot(const struct out *x, const struct anno_node *n)
 {
 	if (x->o->whole)
 		return n->count.insn > 0 || n->count.cyc > 0 || n->count.raw_insn > 0;
-	return share_of(x, &n->count) >= x->o->min_share ||
+	return weight_of(x, &n->count, n->region) >= x->o->min_share ||
 	       (x->cyc && n->count.cyc > 0 && n->count.cyc >= x->o->min_share * x->a->total_cyc);
 }
 
@@ -301,7 +324,7 @@ static void print_moved(const struct out *x, const struct anno_node *n, const ch
 	if (!x->insn || x->a->p->meta.truth || !(x->a->total_raw > 0) || x->a->p->meta.relative)
 		return;
 	seen = n->own.raw_insn / x->a->total_raw;
-	ran = share_of(x, &n->own);
+	ran = share_of(x, &n->own, n->own_region);
 	if (fabs(seen - ran) < far_off)
 		return;
 	number_percent(seen, 0, raw);
@@ -325,16 +348,19 @@ static void print_source_line(const struct out *x, const struct anno_node *n, co
 	char left[COLUMNS_BYTES], text[TEXT_BYTES], file[TEXT_BYTES];
 
 	safe(source, text);
-	columns(x, &n->count, n->executed, left);
+	columns(x, &n->count, n->region, n->executed, left);
 	if (source) {
-		put(x, paint(x, share_of(x, &n->count), true), left, "%6u %s%s", n->line, indent, text);
+		put(x, paint(x, weight_of(x, &n->count, n->region), true), left, "%6u %s%s", n->line, indent,
+		    text);
 		return;
 	}
 	safe(report_base(n->file), file);
 	if (n->line)
-		put(x, paint(x, share_of(x, &n->count), true), left, "%6u %s(%s)", n->line, indent, file);
+		put(x, paint(x, weight_of(x, &n->count, n->region), true), left, "%6u %s(%s)", n->line,
+		    indent, file);
 	else
-		put(x, paint(x, share_of(x, &n->count), true), left, "%6s %s(no line)", "", indent);
+		put(x, paint(x, weight_of(x, &n->count, n->region), true), left, "%6s %s(no line)", "",
+		    indent);
 }
 
 /* Nothing but a function put in place, in a file that is not there: the function says all. */
@@ -356,11 +382,11 @@ static void print_node(const struct out *x, uint32_t node)
 		print_trips(x, node, indent);
 		print_moved(x, n, indent);
 	} else if (!n->is_line) {
-		columns(x, &n->count, NAN, left);
+		columns(x, &n->count, n->region, NAN, left);
 		safe(n->name, name);
 		safe(report_base(n->file), file);
-		put(x, paint(x, share_of(x, &n->count), true), left, "     > %s%s, inlined%s%s", indent, name,
-		    *file ? " from " : "", file);
+		put(x, paint(x, weight_of(x, &n->count, n->region), true), left, "     > %s%s, inlined%s%s",
+		    indent, name, *file ? " from " : "", file);
 	}
 	for (uint32_t i = n->child; i != NODE_NONE; i = x->a->nodes[i].next)
 		if (is_hot(x, &x->a->nodes[i]))
@@ -495,7 +521,7 @@ static int print_by_share(const struct out *x)
 	if (!lines)
 		return sp_fail(SP_ENOMEM, "out of memory for %zu lines", x->a->n_nodes);
 	for (uint32_t i = 0; i < x->a->n_nodes; i++) {
-		double share = share_of(x, &x->a->nodes[i].own);
+		double share = weight_of(x, &x->a->nodes[i].own, x->a->nodes[i].own_region);
 
 		if (x->a->nodes[i].is_line && share > 0 && (x->o->whole || share >= x->o->min_share))
 			lines[n++] = (struct hot_line){ i, share };
@@ -506,7 +532,7 @@ static int print_by_share(const struct out *x)
 		                       *f = function_of(x->a, lines[i].node);
 		char left[COLUMNS_BYTES], text[TEXT_BYTES], file[256], name[TEXT_BYTES];
 
-		columns(x, &line->own, line->executed, left);
+		columns(x, &line->own, line->own_region, line->executed, left);
 		safe(source_line(x->s, line->file, line->line), text);
 		text_safe(report_base(line->file), file, sizeof(file));
 		safe(f == &x->a->nodes[0] ? "" : f->name, name);
@@ -640,12 +666,12 @@ static void print_insn(const struct out *x, size_t i)
 	const struct profile_count *c = count_of(x, i);
 	char left[COLUMNS_BYTES], text[256], notes[512], loops[MAX_MARGIN + 1];
 
-	columns(x, c, c->insn, left);
+	columns(x, c, annotation_region(x->a, i), c->insn, left);
 	text_safe(*l->text ? l->text : "?", text, sizeof(text));
 	margin(x, i, loops);
 	insn_notes(x, i, notes, sizeof(notes));
-	put(x, paint(x, share_of(x, c), c->insn > 0 || c->cyc > 0), left, "%s %6" PRIx64 "  %-36s%s", loops,
-	    l->vaddr, text, notes);
+	put(x, paint(x, weight_of(x, c, annotation_region(x->a, i)), c->insn > 0 || c->cyc > 0), left,
+	    "%s %6" PRIx64 "  %-36s%s", loops, l->vaddr, text, notes);
 }
 
 static bool insn_is_hot(const struct out *x, size_t i)
@@ -661,13 +687,13 @@ static bool insn_is_hot(const struct out *x, size_t i)
 	}
 	/* A block is shown whole. */
 	for (size_t k = i; k < a->listing->n; k++) {
-		if (share_of(x, count_of(x, k)) >= x->o->min_share / 4)
+		if (weight_of(x, count_of(x, k), annotation_region(x->a, k)) >= x->o->min_share / 4)
 			return true;
 		if (k + 1 == a->listing->n || a->block[k + 1] != a->block[i] || a->block[i] == UINT32_MAX)
 			break;
 	}
 	for (size_t k = i; k-- > 0 && a->block[k] == a->block[i] && a->block[i] != UINT32_MAX;)
-		if (share_of(x, count_of(x, k)) >= x->o->min_share / 4)
+		if (weight_of(x, count_of(x, k), annotation_region(x->a, k)) >= x->o->min_share / 4)
 			return true;
 	return false;
 }

@@ -181,7 +181,7 @@ function flame_section() {
 const heat = share => share >= 0.1 ? "hot" : share >= 0.02 ? "warm" : known(share) && share >= 0.005 ? "" : "cold";
 
 // Instructions that were not counted, but corrected within regions: a line's share of them is not that of the cycles.
-const shares_insn = !data.flame.has_insn && (data.annotations || []).some(a => known(a.share_insn));
+const shares_insn = !data.flame.has_insn && (data.functions || []).some(f => known(f.region_share));
 
 function count_cells(r) {
 	const none = !(r.fixed > 0) && !(r.cycles > 0) && !(r.share_insn > 0);

@@ -126,6 +126,52 @@ static void shares_say_what_they_are_of(void **state)
 	profile_free(p);
 }
 
+/* Nothing tells how many instructions one region ran beside another: each instruction has its share of its own region's. */
+static void shares_are_of_one_region(void **state)
+{
+	static const struct annotate_opts all = { .source = true, .assembly = true };
+	static const struct source_opts none;
+	struct profile *p = profile_fixture();
+	struct annotation *a;
+	struct sources *s = sources_new(&none);
+	json_t *doc = NULL, *lines, *insn;
+	char *text;
+
+	(void)state;
+	p->meta.insn_event = -1;
+	p->meta.relative = true;
+	p->meta.core_hz = 1e9;
+	/* Line 33 runs in a region of its own; one of the two instructions of dot() was not corrected. */
+	p->regions = realloc(p->regions, 2 * sizeof(*p->regions));
+	p->regions[1] = (struct profile_region){ 0 };
+	p->n_regions = 2;
+	p->insns[2].region = 1;
+	p->insns[1].region = -1;
+	p->insns[1].block = UINT32_MAX;
+	a = annotated(p, 1);
+	assert_int_equal(a->n_regions, 2);
+	assert_int_equal(a->nodes[0].region, ANNO_SEVERAL);
+	assert_int_equal(a->nodes[4].region, 1);
+	text = text_of(a, &none, 0, false);
+	assert_non_null(strstr(text, "it runs in 2, and nothing tells"));
+	assert_non_null(strstr(text, "\n100.0%  65.5%     33 "));
+	free(text);
+	assert_int_equal(annotate_json(a, &all, s, &doc), 0);
+	assert_true(json_is_null(json_object_get(doc, "share_insn")));
+	lines = json_object_get(doc, "lines");
+	assert_true(json_is_null(json_object_get(json_array_get(lines, 0), "share_insn")));
+	assert_float_equal(json_number_value(json_object_get(json_array_get(lines, 1), "share_insn")), 1,
+	                   1e-9);
+	insn = json_array_get(json_object_get(doc, "instructions"), 0);
+	assert_float_equal(json_number_value(json_object_get(insn, "share_insn")), 1, 1e-9);
+	insn = json_array_get(json_object_get(doc, "instructions"), 1);
+	assert_true(json_is_null(json_object_get(insn, "share_insn")));
+	json_decref(doc);
+	sources_free(s);
+	done(a);
+	profile_free(p);
+}
+
 static void text_has_lines_and_instructions(void **state)
 {
 	static const struct source_opts none;
@@ -254,6 +300,7 @@ int main(void)
 		cmocka_unit_test(lines_hold_what_is_put_in_place_in_them),
 		cmocka_unit_test(a_line_runs_as_often_as_what_is_its_own),
 		cmocka_unit_test(shares_say_what_they_are_of),
+		cmocka_unit_test(shares_are_of_one_region),
 		cmocka_unit_test(text_has_lines_and_instructions),
 		cmocka_unit_test(hostile_names_and_sources_are_made_safe),
 		cmocka_unit_test(sources_are_found_by_maps_and_folders),
