@@ -330,7 +330,9 @@ int cmd_annotate(int argc, char **argv)
 	if (o.input.format == REPORT_CSV)
 		return sp_fail(SP_EUSAGE, "annotate has no table to write as csv; use --format text or json");
 	o.annotate.context = (uint32_t)o.context;
-	err = assemble_profile(&o.input.correct, &p);
+	err = input_check_word(&o.input, o.what);
+	if (err == 0)
+		err = assemble_profile(&o.input.correct, &p);
 	if (err == 0)
 		err = show(p, &o);
 	if (err == 0)

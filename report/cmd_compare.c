@@ -289,9 +289,8 @@ int cmd_compare(int argc, char **argv)
 	if (err < 0)
 		return err;
 	if (!o.truth)
-		return sp_fail(
-		        SP_EUSAGE,
-		        "skidprof compare: --truth FILE is needed; 'skidprof truth PROGRAM' counts exactly");
+		return sp_fail(SP_EUSAGE, "skidprof compare: --truth FILE is needed; 'skidprof truth -o FILE "
+		                          "PROGRAM' counts exactly");
 	err = truth_read(o.truth, &t);
 	if (err == 0)
 		err = assemble_profile(&o.input.correct, &p);

@@ -466,6 +466,8 @@ int cmd_report(int argc, char **argv)
 	if (o.by_core)
 		return report_by_core(&o);
 	err = check_export(&o);
+	if (err == 0)
+		err = input_check_word(&o.input, o.report.why ? o.report.why : o.report.function);
 	if (err < 0)
 		return err;
 	err = path_check_output(o.html, "--html");

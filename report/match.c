@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
@@ -155,11 +156,16 @@ int report_no_match(const struct profile *p, const char *pattern)
 		return sp_fail(SP_ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->n_funcs; i++)
 		names[i] = p->funcs[i].name;
+	text_safe(pattern, wanted, sizeof(wanted));
+	if (strchr(pattern, '.') && access(pattern, F_OK) == 0) {
+		free(names);
+		return sp_fail(SP_ENOENT, "no function '%s' in this profile, but a file: a recording is named with -i",
+		               wanted);
+	}
 	near = cmd_suggest(pattern, names);
 	with = name_with(names, pattern);
 	/* A part of a name is what was meant, rather than another word as long. */
 	part = with && !(near && strstr(near, pattern));
-	text_safe(pattern, wanted, sizeof(wanted));
 	text_safe(part ? with : near ? near : "", shown, sizeof(shown));
 	free(names);
 	if (part)

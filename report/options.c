@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "correct/model/model.h"
 #include "profiler/base/cmd.h"
@@ -97,11 +98,23 @@ int input_parse(int key, char *arg, struct input_opts *o)
 int input_word(struct input_opts *o, const char *prog, char *arg)
 {
 	if (o->input_given)
-		return sp_fail(SP_EUSAGE, "%s: unexpected argument '%s': the file is %s already", prog, arg,
-		               o->correct.input);
+		return sp_fail(
+		        SP_EUSAGE,
+		        "%s: unexpected argument '%s': the file is %s already; 'skidprof diff' compares "
+		        "two",
+		        prog, arg, o->correct.input);
 	o->correct.input = arg;
 	o->input_given = true;
 	return 0;
+}
+
+int input_check_word(const struct input_opts *o, const char *word)
+{
+	if (o->input_given || !word || access(o->correct.input, F_OK) == 0 || access(word, F_OK) < 0)
+		return 0;
+	return sp_fail(SP_EUSAGE,
+	               "'%s' is a file, where the name of a function was expected: name it with -i %s", word,
+	               word);
 }
 
 int parse_share(const char *option, const char *text, double *out)

@@ -93,6 +93,9 @@ int input_parse(int key, char *arg, struct input_opts *o);
 /* A word that is no option is the file, where none was named yet; else -SP_EUSAGE. */
 int input_word(struct input_opts *o, const char *prog, char *arg);
 
+/* The name of a function that is a recording's, where none is named and there is no default one: -SP_EUSAGE.  NULL is fine. */
+int input_check_word(const struct input_opts *o, const char *word);
+
 /* A percentage ("1%") or a fraction ("0.01") from 0 to 1. */
 int parse_share(const char *option, const char *text, double *out);
 

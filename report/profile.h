@@ -58,6 +58,16 @@ struct profile_part {
 	double cpi, cpi_lo, cpi_hi;
 };
 
+/* Of a function of which nothing is known. */
+#define PROFILE_NO_PART                        \
+	((struct profile_part){ .region = -1,  \
+	                        .share = NAN,  \
+	                        .lo = NAN,     \
+	                        .hi = NAN,     \
+	                        .cpi = NAN,    \
+	                        .cpi_lo = NAN, \
+	                        .cpi_hi = NAN })
+
 /* What a call comes to: instructions and cycles, each with a 90% interval.  NAN = not known. */
 struct profile_rate {
 	double insn, lo, hi;

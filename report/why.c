@@ -386,6 +386,25 @@ static void print_aliases(const struct profile_func *func, FILE *f)
 		fputc('\n', f);
 }
 
+/* What is inlined into a function is another row of the table, and no part of what is said of it here. */
+static void print_rolled(const struct profile *p, const struct profile_func *func, FILE *f)
+{
+	double own = profile_weight(p, &func->count), all = profile_weight(p, &func->rolled), total = 0;
+	char share[NUMBER_MAX];
+
+	if (!(all > own))
+		return;
+	for (size_t i = 0; i < p->n_funcs; i++)
+		total += profile_weight(p, &p->funcs[i].count);
+	number_percent(all / total, 0, share);
+	fprintf(f, "  with what is inlined into it%s: %s of the %s, %s (report --rollup)\n",
+	        own == 0 ? ", and it has nothing else" : "", share,
+	        p->meta.insn_event >= 0 || p->meta.truth ? "instructions"
+	        : p->meta.cyc_is_time                    ? "time"
+	                                                 : "events",
+	        profile_status_word(func->rolled_status));
+}
+
 static void print_head(const struct profile *p, const struct profile_func *func, FILE *f)
 {
 	const struct profile_count *c = &func->count;
@@ -405,11 +424,14 @@ static void print_head(const struct profile *p, const struct profile_func *func,
 	fprintf(f, "%s%s\n", *place ? ", in " : "", place);
 	print_aliases(func, f);
 	fprintf(f, "  status: %s", profile_status_word(func->status));
-	text_safe(func->why && *func->why                  ? func->why
+	text_safe(func->why && *func->why ? func->why
+	          : func->status == PROFILE_RAW && profile_weight(p, &func->count) == 0
+	                  ? "no sample is of its own code"
 	          : exact && func->status == PROFILE_FIXED ? "counted exactly, in another run"
 	                                                   : status_means(func->status),
 	          place, sizeof(place));
 	fprintf(f, ": %s\n", place);
+	print_rolled(p, func, f);
 	if (p->meta.relative && !p->meta.truth) {
 		print_share(p, &func->part, f);
 		print_known(p, func, f);

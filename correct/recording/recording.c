@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "correct/model/effort.h"
 #include "correct/recording/chosen.h"
 #include "correct/recording/entry.h"
 #include "correct/recording/made.h"
@@ -89,6 +90,7 @@ void recording_close(struct recording *r)
 	pairs_fini(&r->told_by);
 	filter_free(r->filter);
 	timed_paths_fini(&r->paths);
+	vec_fini(&r->core_hz);
 	free(r->kernel_symbol);
 	insn_decoder_free(r->decoder);
 	maps_free(r->maps);
@@ -506,6 +508,10 @@ int recording_each_noting(struct recording *r, const char *what, recording_fn *f
 			continue;
 		set_now(r, rec.time_ns);
 		unite_events(r, &rec);
+		/* A burst's address is the core's frequency, measured just after it. */
+		if (rec.event == r->burst_event && rec.sample.addr && !r->paths_known &&
+		    r->core_hz.n < EFFORT_SKIDS)
+			vec_add(&r->core_hz, (double)rec.sample.addr);
 		take_periods(r, &rec);
 		take_part(r, &rec, &kept);
 		if (!kept && note && filter_is_at_other_time(r->filter, r, &rec))

@@ -34,7 +34,6 @@ struct collect {
 	struct tasks by_task;
 	VEC(struct place_sum) sums;
 	VEC(struct skid_seen) skids;
-	VEC(double) core_hz;
 	uint64_t n_bursts, n_stacks;
 	VEC(struct last_values) last;
 	struct event_sum *events;
@@ -120,16 +119,6 @@ static void add_skid(struct collect *c, const struct recording *r, const struct 
 	vec_add(&c->skids, seen);
 }
 
-/* A burst's address is the core's frequency, measured just after it. */
-static void add_burst(struct collect *c, const struct recording *r, const struct pd_record *rec)
-{
-	if (rec->event != r->burst_event)
-		return;
-	c->n_bursts++;
-	if (rec->sample.addr && c->core_hz.n < EFFORT_SKIDS)
-		vec_add(&c->core_hz, (double)rec->sample.addr);
-}
-
 static void add_values(struct collect *c, const struct recording *r, const struct pd_record *rec, size_t task)
 {
 	const struct pd_sample *s = &rec->sample;
@@ -179,7 +168,7 @@ static void add_sample(void *arg, const struct recording *r, const struct pd_rec
 	c->events[rec->event].period_sum += recording_weight(r, rec);
 	tasks_add(&c->by_task, r, rec);
 	add_place(c, r, rec, place);
-	add_burst(c, r, rec);
+	c->n_bursts += rec->event == r->burst_event;
 	if (rec->sample.n_values) {
 		size_t task = recording_counters(r, rec, &c->tasks);
 
@@ -391,7 +380,7 @@ int sums_collect(struct recording *r, struct sums *out)
 		              .n_stacks = c.n_stacks,
 		              .lost_share = c.lost_share,
 		              .tasks = c.by_task,
-		              .core_hz = select_middle(c.core_hz.v, c.core_hz.n) };
+		              .core_hz = select_middle(r->core_hz.v, r->core_hz.n) };
 	memset(&c.sums, 0, sizeof(c.sums));
 	memset(&c.by_task, 0, sizeof(c.by_task));
 	memset(&c.branches.seen, 0, sizeof(c.branches.seen));
@@ -404,7 +393,6 @@ out:
 	branch_sums_fini(&c.branches);
 	tasks_fini(&c.by_task);
 	vec_fini(&c.skids);
-	vec_fini(&c.core_hz);
 	vec_fini(&c.last);
 	rests_free(c.rests);
 	throttled_free(c.throttled);

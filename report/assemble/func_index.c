@@ -72,7 +72,9 @@ static void add_func(struct func_index *index, uint32_t module_id, const struct 
 		                    .rolled_status = PROFILE_RAW,
 		                    .rolled_why = "",
 		                    .count = { .lo = NAN, .hi = NAN },
-		                    .rolled = { .lo = NAN, .hi = NAN } };
+		                    .rolled = { .lo = NAN, .hi = NAN },
+		                    .part = PROFILE_NO_PART,
+		                    .rolled_part = PROFILE_NO_PART };
 	p->n_funcs = (size_t)number + 1;
 }
 

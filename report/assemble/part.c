@@ -59,9 +59,7 @@ void assemble_part(const struct assembly *a, const uint32_t *insns, size_t n, st
 	size_t n_inside = 0;
 	int32_t region;
 
-	*out = (struct profile_part){
-		.region = -1, .share = NAN, .lo = NAN, .hi = NAN, .cpi = NAN, .cpi_lo = NAN, .cpi_hi = NAN
-	};
+	*out = PROFILE_NO_PART;
 	if ((!p->meta.relative && !(p->meta.pace > 0)) || !n)
 		return;
 	per_region = mem_calloc(p->n_regions + 1, sizeof(*per_region));

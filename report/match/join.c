@@ -81,7 +81,9 @@ static long add_func(struct join *j, uint32_t module, const struct module_inlini
 		                                      .rolled_status = PROFILE_RAW,
 		                                      .rolled_why = reason_text_never_sampled,
 		                                      .count = { .lo = NAN, .hi = NAN },
-		                                      .rolled = { .lo = NAN, .hi = NAN } };
+		                                      .rolled = { .lo = NAN, .hi = NAN },
+		                                      .part = PROFILE_NO_PART,
+		                                      .rolled_part = PROFILE_NO_PART };
 	p->n_funcs++;
 	enter_name(j, (uint32_t)p->n_funcs - 1);
 	return (long)p->n_funcs - 1;

@@ -68,8 +68,8 @@ static void draw_foot(const struct top *t)
 {
 	const char *keys =
 	        top_page(t)->n_rows
-	                ? "Enter source  c callers  e callees  w why  t s r u  / find  i  ? keys  q back"
-	                : "Left Right PgUp PgDn  / find  c callers  e callees  w why  ? keys  q back";
+	                ? "? keys  q back  Enter source  c callers  e callees  w why  / find  i  t s r u"
+	                : "? keys  q back  c callers  e callees  w why  / find  Left Right PgUp PgDn";
 	char line[300];
 
 	if (t->finding)

@@ -82,6 +82,12 @@ check 'is named, too' one_line "--skid: '-3'"
 check 'a file without -i' status 0 "$SKIDPROF" report --raw two.data
 check 'a second one is refused' status 2 "$SKIDPROF" report two.data three.data
 check 'and named' one_line "unexpected argument 'three.data'"
+check 'and told what compares two' one_line "'skidprof diff' compares two"
+check 'a file in the place of a function' status 1 "$SKIDPROF" annotate -i two.data two.data
+check 'is told the option' one_line "no function 'two.data' in this profile, but a file: a recording is named with -i"
+mkdir -p empty
+check 'also where no recording is named' sh -c 'cd empty && ! "$SKIDPROF" annotate ../two.data 2>../err && ! "$SKIDPROF" report --why ../two.data 2>>../err'
+check 'instead of one that is not there' grep -cq "name it with -i ../two.data" err
 check '-h is --help' status 0 "$SKIDPROF" report -h
 check 'and says as much' cmp -s out <("$SKIDPROF" report --help)
 check 'an ambiguous abbreviation is a usage error' status 2 "$SKIDPROF" report --no

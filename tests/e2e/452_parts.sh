@@ -119,4 +119,17 @@ check 'is told what there is' one_line "no event 'page-faults' was sampled; ther
 # Events in turns are in the file once for each group they are counted with.
 check 'in a recording with turns, too' status 1 "$SKIDPROF" report -i p.data --event page-faults
 check 'each is named once' sh -c '[ "$(grep -ow cycles err | wc -l)" -eq 1 ]'
+
+# A clock's time becomes cycles by the core's frequency, which is measured now and then: a part without a moment of that has the
+# recording's, so that the parts' cycles are those of the whole.
+timeout 60 "$SKIDPROF" record --pmu clock --bursts 40 -q -o c.data ./parts 60000000 || exit 1
+cycles() { python3 -c 'import csv; print(sum(float(r["cycles"] or 0) for r in csv.DictReader(open("out"))))'; }
+check 'a recording by time' status 0 "$SKIDPROF" report -q -i c.data --raw --format csv --limit 0
+whole=$(cycles) parts=0
+for from in 0 10 20 30 40 50 60 70 80 90; do
+	"$SKIDPROF" report -q -i c.data --raw --format csv --limit 0 --time "$from%..$((from + 10))%" >out 2>err
+	parts=$(python3 -c "print($parts + $(cycles))")
+done
+check 'its frequency was measured' python3 -c "assert $whole > 0"
+check 'parts have the cycles of the whole' near "$whole" "$parts"
 finish
