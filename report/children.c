@@ -247,7 +247,10 @@ static struct inclusive *own_counts(const struct profile *p, bool apart)
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
 
-		add_count(&own[i], apart || (f->inlined && !f->rolled.insn) ? &f->count : &f->rolled, 1);
+		/* Of one that is called, too, what is inlined is its caller's, even where its own code has but time. */
+		bool only_inlined = f->inlined && !(f->rolled.insn > 0) && !(f->rolled.cyc > 0);
+
+		add_count(&own[i], apart || only_inlined ? &f->count : &f->rolled, 1);
 	}
 	for (size_t i = 0; i < p->n_insns && apart; i++) {
 		const struct profile_insn *insn = &p->insns[i];

@@ -342,6 +342,39 @@ static void what_is_inlined_is_not_its_caller_s_own(void **state)
 	profile_free(p);
 }
 
+/* dot, inlined into main and called by it as well, has a tenth of its cycles in code of its own: it alone is no part of main's. */
+static void what_is_inlined_of_a_called_function_is_its_caller_s(void **state)
+{
+	static const struct profile_frame frames[] = {
+		{ UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, 0 },
+		{ 0, 1, 1, 0, 2900000 },
+		{ 1, 0, 0, 0, 100000 },
+	};
+	struct profile *p = profile_fixture();
+	struct report_opts o = REPORT_OPTS_DEFAULT;
+	double sum = 0;
+	json_t *doc, *rows;
+
+	(void)state;
+	p->meta.insn_event = -1;
+	p->funcs[0].count.cyc += 100000;
+	p->funcs[0].rolled = (struct profile_count){ .raw_cyc = 100000, .cyc = 100000, .n_samples = 50 };
+	p->n_frames = 3;
+	p->frames = malloc(sizeof(frames));
+	memcpy(p->frames, frames, sizeof(frames));
+	o.view = REPORT_CHILDREN;
+	o.limit = 0;
+	doc = json_of(p, o);
+	rows = json_object_get(doc, "children");
+	assert_int_equal(json_array_size(rows), 2);
+	for (size_t i = 0; i < 2; i++)
+		sum += number(json_array_get(rows, i), "share_self");
+	/* All but setup's 2018 cycles, which no stack has. */
+	assert_float_equal(sum, 3000000 / 3002018.0, 1e-9);
+	json_decref(doc);
+	profile_free(p);
+}
+
 /* Nobody calls what is inlined only. */
 static void callers_of_what_is_inlined_only_are_those_that_hold_it(void **state)
 {
@@ -1173,6 +1206,7 @@ int main(void)
 		cmocka_unit_test(eighty_and_sixty_columns_are_enough),
 		cmocka_unit_test(rows_below_the_least_share_are_left_out_and_said),
 		cmocka_unit_test(what_is_inlined_is_not_its_caller_s_own),
+		cmocka_unit_test(what_is_inlined_of_a_called_function_is_its_caller_s),
 		cmocka_unit_test(callers_of_what_is_inlined_only_are_those_that_hold_it),
 		cmocka_unit_test(what_the_limit_hides_is_said),
 		cmocka_unit_test(rows_are_sorted_by_any_key),
