@@ -73,13 +73,40 @@ static void add_callees(const struct profile *p, uint32_t func, uint32_t frame, 
 	}
 }
 
+/*
+ * What frames' counts must be multiplied by, of each function, to come to what it is said to have with all that it calls: that
+ * may be known better by samples as they are.  [n_funcs]
+ */
+static double *ratios(const struct profile *all, const struct profile *p, const double *insn)
+{
+	struct inclusive *whole = inclusive_count(all);
+	double *sum = mem_calloc(p->n_funcs + 1, sizeof(*sum));
+	uint32_t *last = mem_calloc(p->n_funcs + 1, sizeof(*last)); /* frame that was added last */
+
+	for (uint32_t i = 1; i < p->n_frames; i++)
+		for (uint32_t at = inclusive_frame_is_empty(&p->frames[i]) ? 0 : i; at;
+		     at = p->frames[at].parent) {
+			uint32_t func = p->frames[at].func;
+
+			sum[func] += last[func] == i ? 0 : insn[i];
+			last[func] = i;
+		}
+	for (size_t f = 0; f < p->n_funcs; f++)
+		sum[f] = inclusive_is_of_insn(p) && sum[f] > 0 && whole[f].insn > 0 ? whole[f].insn / sum[f]
+		                                                                    : 1;
+	free(whole);
+	free(last);
+	return sum;
+}
+
 static void parts_of_stacks(const struct profile *all, uint32_t func, bool callers, struct inclusive *by_func)
 {
 	struct profile calls = *all, *p = &calls;
-	double *insn = inclusive_frames(all, NULL);
+	double *insn = inclusive_frames(all, NULL), *ratio;
 	uint32_t *outer = mem_calloc(p->n_funcs + 1, sizeof(*outer));
 
 	calls.frames = inclusive_merge_inlined(all);
+	ratio = ratios(all, p, insn);
 	for (uint32_t i = 1; i < p->n_frames; i++) {
 		if (inclusive_frame_is_empty(&p->frames[i]))
 			continue;
@@ -88,6 +115,10 @@ static void parts_of_stacks(const struct profile *all, uint32_t func, bool calle
 		else
 			add_callees(p, func, i, insn[i], outer, by_func);
 	}
+	/* Of a function's callers each has a part of it, and of its callees a part of theirs. */
+	for (size_t f = 0; f <= p->n_funcs; f++)
+		by_func[f].insn *= callers ? ratio[func] : f == func || f == p->n_funcs ? 1 : ratio[f];
+	free(ratio);
 	free(calls.frames);
 	free(outer);
 	free(insn);

@@ -14,6 +14,14 @@
 
 static const double small_share = 1e-9;
 
+/* What a function runs itself: what is only inlined has no code but that. */
+static double own_insn(const struct profile *p, size_t func)
+{
+	const struct profile_func *f = &p->funcs[func];
+
+	return f->rolled.insn > 0 ? f->rolled.insn : f->count.insn;
+}
+
 /* What physical function `leaf` ran below `func`, or as a part of it. */
 struct below {
 	uint32_t func, leaf;
@@ -190,7 +198,7 @@ static bool count_samples(const struct profile *p, const struct stacks *s, size_
                           double displaced, struct inclusive *c, double *half)
 {
 	double share = inclusive_ratio(c->raw_insn, s->all_raw), period = period_of(p, p->meta.insn_event);
-	double noise, own = displaced * inclusive_ratio(fmin(p->funcs[func].rolled.insn, c->insn), c->insn);
+	double noise, own = displaced * inclusive_ratio(fmin(own_insn(p, func), c->insn), c->insn);
 
 	if (!(share > 0) || !(period > 0))
 		return false;
@@ -210,15 +218,18 @@ static void bound_insn(const struct profile *p, const struct stacks *s, size_t f
                        double half, double rest, struct inclusive *c)
 {
 	double displaced = displaced_by_skid(p, func, c), own;
-	bool samples, alone = c->insn <= p->funcs[func].rolled.insn * (1 + small_share);
+	bool samples, alone = c->insn <= own_insn(p, func) * (1 + small_share);
 
 	/* Of what none was seen 90% have fewer than so many periods. */
 	if (!(c->insn > 0))
 		half = fmax(half, -log(0.1) * period_of(p, p->meta.insn_event));
-	samples = count_samples(p, s, func, total, displaced, c, &half);
-	own = fmin(p->funcs[func].rolled.insn, c->insn);
-	/* What it runs by itself no stack tells, but for samples as they are. */
-	if (alone && !samples)
+	/* What it runs by itself stands in every other table as it was corrected. */
+	samples = !alone && count_samples(p, s, func, total, displaced, c, &half);
+	/* Where it is inlined and no sample fell there, it has no frame. */
+	own = own_insn(p, func);
+	c->insn = fmax(c->insn, own);
+	/* And no stack tells it. */
+	if (alone)
 		displaced = 0;
 	c->lo = fmax(fmax(c->insn - displaced, own) - half, 0);
 	c->hi = fmin(c->insn + displaced, fmax(total, c->insn)) + half;

@@ -141,6 +141,63 @@ fi
 check 'a recursion calls leaf, and what it runs itself is its SELF' json \
 	'(lambda c, f: abs(c["fib"]["share"] - f["share_self"]) < 1e-6 and c["leaf"]["share"] > 0 and abs(sum(r["share"] for r in c.values()) / f["share"] - 1) < 0.05)(
 		{r["function"]: r for r in d["callees"]}, [r for r in __import__("json").load(open("children.json"))["children"] if r["function"] == "fib"][0])'
+# What is only inlined has no physical code, and stacks are seen a skid late: of quick, beside slow, a third of its instructions.
+cat >inlined.c <<'END'
+#include <stdint.h>
+#include <stdlib.h>
+static volatile uint64_t sink;
+static inline __attribute__((always_inline)) uint64_t quick(const uint64_t *v)
+{
+	uint64_t a = 1, b = 2, c = 3, d = 4;
+
+	for (int i = 0; i < 16; i += 4) {
+		a += v[i] ^ 5;
+		b += v[i + 1] ^ 6;
+		c += v[i + 2] ^ 7;
+		d += v[i + 3] ^ 8;
+	}
+	return a ^ b ^ c ^ d;
+}
+static inline __attribute__((always_inline)) uint64_t slow(uint64_t x)
+{
+	for (int i = 0; i < 4; i++)
+		x = x / ((x & 7) + 3) + 0x123456789abcdefull;
+	return x;
+}
+__attribute__((noinline, noclone)) static uint64_t both(const uint64_t *v, uint64_t x)
+{
+	return slow(x) + quick(v);
+}
+int main(int argc, char **argv)
+{
+	uint64_t v[16] = { 1, 2, 3 }, x = 1;
+
+	for (long i = argc > 1 ? atol(argv[1]) : 1; i > 0; i--) {
+		v[i & 15] += x;
+		x = both(v, x);
+	}
+	sink = x;
+	return 0;
+}
+END
+gcc -O2 -g inlined.c -o inlined || exit 1
+"$SKIDPROF" record --pmu sim -g lbr -q -o inlined.data --truth inlined.truth ./inlined 60000 || exit 1
+"$SKIDPROF" report -i inlined.data --truth inlined.truth --format json >truth.json 2>err
+"$SKIDPROF" report -i inlined.data --callers both --format json >callers.json 2>err
+"$SKIDPROF" report -i inlined.data --children --limit 0 --format json >out 2>err
+check 'what is inlined has with callees what it has by itself' python3 - <<'END'
+import json
+
+ours = {r["function"]: r for r in json.load(open("out"))["children"]}
+truth = {r["name"]: r["fixed"] for r in json.load(open("truth.json"))["functions"]}
+for name in ("quick", "slow"):
+    r = ours[name]
+    assert r["lo"] <= truth[name] <= r["hi"] and abs(r["fixed"] / truth[name] - 1) < 0.05, (name, truth[name], r)
+for r in ours.values():
+    assert r["share"] is None or r["share"] >= r["share_self"] * (1 - 1e-6), r
+parts = sum(r["fixed"] for r in json.load(open("callers.json"))["callers"])
+assert abs(parts / ours["both"]["fixed"] - 1) < 1e-6, (parts, ours["both"])
+END
 # Stacks of branch records, of calls that are shorter than the skid: what they come to is off by points, and bursts tell more.
 "$SKIDPROF" record --pmu sim -g lbr -c 5003 -q -o lbr.data ./deep 12000 >/dev/null || exit 1
 check 'call stacks a skid late' status 0 "$SKIDPROF" report -i lbr.data --children
