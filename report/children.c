@@ -247,10 +247,8 @@ static struct inclusive *own_counts(const struct profile *p, bool apart)
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
 
-		/* Of one that is called, too, what is inlined is its caller's, even where its own code has but time. */
-		bool only_inlined = f->inlined && !(f->rolled.insn > 0) && !(f->rolled.cyc > 0);
-
-		add_count(&own[i], apart || only_inlined ? &f->count : &f->rolled, 1);
+		/* What is inlined is its caller's, unless it has a row of its own. */
+		add_count(&own[i], apart ? &f->count : &f->rolled, 1);
 	}
 	for (size_t i = 0; i < p->n_insns && apart; i++) {
 		const struct profile_insn *insn = &p->insns[i];
@@ -279,14 +277,18 @@ int view_children(const struct profile *p, const struct report_opts *o, struct v
 		bool matches = !o->function || report_matches(f, o->function);
 
 		n_match += matches;
-		/* What may be all or nothing of code that others may have called, too, tells nothing. */
+		/* What may be all or nothing of code that others may have called, too, tells nothing, but for its own. */
 		if (!matches || !known ||
-		    (!(all[i].lo > 0) && !(all[i].insn > 0) && !(all[i].insn == 0 && all[i].cyc > 0)))
+		    (!(all[i].lo > 0) && !(all[i].insn > 0) && !(all[i].insn == 0 && all[i].cyc > 0) &&
+		     !(weight_of(p, o, &own[i]) > 0)))
 			continue;
+		/* On no stack, for no sample fell in it: the flow knows of it, and not what it calls. */
+		if (weight_of(p, o, &all[i]) == 0 && weight_of(p, o, &own[i]) > 0)
+			all[i].raw_insn = all[i].insn = all[i].cyc = all[i].lo = all[i].hi = NAN;
 		rows[n++] = (struct row){ .f = f,
 			                  .count = all[i],
 			                  .share = weight_of(p, o, &all[i]) / total,
-			                  .key = all[i].lo / total,
+			                  .key = fmax(weight_of(p, o, &own[i]), all[i].lo) / total,
 			                  .self = fmax(weight_of(p, o, &own[i]), 0) / total };
 	}
 	free(all);

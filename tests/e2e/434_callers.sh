@@ -195,6 +195,7 @@ for name in ("quick", "slow"):
     assert r["lo"] <= truth[name] <= r["hi"] and abs(r["fixed"] / truth[name] - 1) < 0.05, (name, truth[name], r)
 for r in ours.values():
     assert r["share"] is None or r["share"] >= r["share_self"] * (1 - 1e-6), r
+assert abs(sum(r["share_self"] for r in ours.values()) - 1) < 1e-6
 parts = sum(r["fixed"] for r in json.load(open("callers.json"))["callers"])
 assert abs(parts / ours["both"]["fixed"] - 1) < 1e-6, (parts, ours["both"])
 END
