@@ -461,6 +461,9 @@ int cmd_flush_stdout(void)
 	/* Stdio forgets why an earlier write failed: the pipe itself tells whether anyone still reads. */
 	if (errno == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP))))
 		return 0;
+	/* One byte more of what is not whole anyway fails for the same reason. */
+	if (!errno && write(STDOUT_FILENO, "\n", 1) == 1)
+		errno = 0;
 	return errno ? sp_fail_errno("standard output: not all could be written")
 	             : sp_fail(SP_EIO, "standard output: not all could be written");
 }

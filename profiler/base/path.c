@@ -66,3 +66,8 @@ int path_check_output(const char *path, const char *option)
 		return sp_fail_errno("%s: cannot be written; choose another place with %s", path, option);
 	return 0;
 }
+
+const char *path_words(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard output";
+}

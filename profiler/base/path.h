@@ -25,4 +25,7 @@ int path_find(const char *name, char *out, size_t size);
  */
 int path_check_output(const char *path, const char *option);
 
+/* As people read it: "standard output" for -. */
+const char *path_words(const char *path);
+
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "profiler/base/path.h"
 #include "profiler/perfdata/writer_int.h"
 
 enum {
@@ -38,6 +39,22 @@ static int keep_old(const char *path)
 	return 0;
 }
 
+static int not_regular(const char *path)
+{
+	return sp_fail(SP_EIO,
+	               "%s: is no regular file; choose another name with -o, or - for standard output", path);
+}
+
+int pd_writer_check(const char *path)
+{
+	struct stat st;
+	int err = path_check_output(path, "-o");
+
+	if (err < 0 || !path || strcmp(path, "-") == 0 || stat(path, &st) < 0)
+		return err;
+	return S_ISREG(st.st_mode) ? 0 : not_regular(path);
+}
+
 static int open_fd(struct pd_output *o, const char *path)
 {
 	struct stat st;
@@ -55,10 +72,7 @@ static int open_fd(struct pd_output *o, const char *path)
 	if (o->fd < 0)
 		return sp_fail_errno("%s: can't be created; choose a place you may write to with -o", path);
 	if (!o->pipe && (fstat(o->fd, &st) < 0 || !S_ISREG(st.st_mode)))
-		return sp_fail(
-		        SP_EIO,
-		        "%s: is no regular file; choose another name with -o, or - for standard output",
-		        path);
+		return not_regular(path);
 	return 0;
 }
 

@@ -37,6 +37,9 @@ struct pd_writer_info { /* header features; NULL = taken from this machine */
  */
 int pd_writer_open(const char *path, const struct pd_writer_info *info, struct pd_writer **out);
 
+/* Could it be created?  Leaves what is there as it is; NULL is fine.  -SP_EIO, as above. */
+int pd_writer_check(const char *path);
+
 /* Append one record.  Each returns 0 or -SP_EIO (disk full: the file so far stays readable). */
 int pd_write_mmap(struct pd_writer *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
                   const struct pd_mmap *mmap);

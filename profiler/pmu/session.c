@@ -407,6 +407,8 @@ static int finish(struct session *s, int err)
 	snprintf(words, sizeof(words), "%s", err < 0 ? sp_error_text() : "");
 	s->failed = err < 0;
 	s->sum->seconds = s->begun_ns ? 1e-9 * (double)(clock_ns(CLOCK_MONOTONIC) - s->begun_ns) : 0;
+	s->sum->left_running = err == 0 && s->child.pid && s->child.ended && !s->child.interrupted &&
+	                       s->child.status < 128 && !s->opts->whole_system && tasks_alive(s->tasks);
 	if (s->tasks)
 		err2 = tasks_stop(s->tasks, &s->sum->tasks);
 	s->sum->n_lost += s->sum->tasks.n_untold;

@@ -57,6 +57,7 @@ struct session_summary {
 	        missed_ns; /* that threads ran before their first sample of the clock or after their last, and ended */
 	double seconds, cpu_s; /* of the recording; of the recorder */
 	struct tasks_stats tasks;
+	bool left_running; /* the program has ended, and what it started runs on, unrecorded */
 	const char *ended; /* why, where not because the program did: NULL, "--duration", "--max-size" */
 };
 

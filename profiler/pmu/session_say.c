@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "profiler/base/log.h"
+#include "profiler/base/path.h"
 #include "profiler/pmu/program.h"
 #include "profiler/pmu/session.h"
 
@@ -42,7 +43,7 @@ static void say_samples(const struct session_config *c, const struct session_sum
 	if (s->n_lost)
 		snprintf(lost, sizeof(lost), "%ju LOST", (uintmax_t)s->n_lost);
 	sp_note("%ju sample%s (%s); %ju bytes in %s; %s", (uintmax_t)n_samples(c, s),
-	        sp_plural(n_samples(c, s)), events, (uintmax_t)s->bytes, c->opts->output, lost);
+	        sp_plural(n_samples(c, s)), events, (uintmax_t)s->bytes, path_words(c->opts->output), lost);
 }
 
 /* The kernel's own events never wait for a counter. */
@@ -75,7 +76,8 @@ static void say_none(const struct session_config *c)
 		sp_warn("no samples: %s %s, so the kernel closes its counters as it begins: %s", path, closed,
 		        geteuid() == 0 ? "record it while it runs (-p PID)" : "record it as root");
 	else
-		sp_warn("no samples: nothing that was asked for ran as long as one period (-c)%s",
+		sp_warn("no samples: nothing that was %s ran as long as one period (-c)%s",
+		        c->opts->argc ? "recorded" : "asked for",
 		        geteuid() == 0
 		                ? ""
 		                : ", or the kernel closed the counters, as it does when a program gets "
@@ -141,6 +143,9 @@ void session_say(const struct session_config *c, const struct session_summary *s
 	if (s->ended)
 		sp_note("the recording ended by %s%s", s->ended,
 		        c->opts->argc ? ", and the program with it" : "");
+	if (s->left_running)
+		sp_warn("what the program started still runs; the recording has ended with the program, and "
+		        "record -p PID takes what runs on");
 	say_losses(c, s);
 	say_samples(c, s);
 	if (c->opts->stats)

@@ -239,7 +239,8 @@ static int drain(struct run *r)
 		int fd, err;
 		ssize_t n = receive(r, buf, sizeof(buf), &fd);
 
-		if (n == 0)
+		/* One that is killed with messages unread resets it. */
+		if (n == 0 || (n < 0 && errno == ECONNRESET))
 			return 1;
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -415,7 +416,7 @@ static void say_summary(const struct run *r, const struct sink_summary *sum)
 	sp_note("%ju sample%s (%s); %s, %s; %ju bytes in %s; none lost", (uintmax_t)n, sp_plural(n), events,
 	        counted(sum->n_processes, "process", "processes", processes),
 	        counted(sum->n_threads, "thread", "threads", threads), (uintmax_t)sum->bytes,
-	        r->opts->output);
+	        path_words(r->opts->output));
 	if (sum->n_throttled)
 		sp_note("events were throttled %ju time%s: they came more often than %ju times a second "
 		        "(--max-rate)",
@@ -438,6 +439,8 @@ static int not_begun(const struct run *r, const struct sink_summary *sum)
 {
 	if (sum->refusal && *sum->refusal)
 		return sp_fail(SP_EFORMAT, "%s: %s", r->setup.core[0].path, sum->refusal);
+	if (r->child.status == 128 + SIGINT || r->child.status == 128 + SIGTERM)
+		return sp_fail(SP_EIO, "a signal ended the emulator before the program began: nothing was counted");
 	return sp_fail(SP_ENOTSUP,
 	               "%s ended with status %d before the program began; does it support plugins?", r->qemu,
 	               r->child.status);

@@ -61,7 +61,7 @@ int sink_new(const struct sink_config *config, struct sink **out)
 	int err;
 
 	/* The file is opened when the program has begun; that it can be should be known before. */
-	err = path_check_output(config->output, "-o");
+	err = pd_writer_check(config->output);
 	if (err < 0)
 		return err;
 	s = calloc(1, sizeof(*s));
