@@ -246,6 +246,7 @@ static void print_side(const char *name, const struct diff_side *s, FILE *f)
 		if (!m->truth)
 			meta_first_line(s->profiles[i], line, sizeof(line));
 		fprintf(f, "# %s %s: %s\n", name, input, line);
+		meta_troubles(s->profiles[i], f);
 	}
 }
 

@@ -587,7 +587,7 @@ static bool cut_remedy(char *why)
 	return has;
 }
 
-static void print_troubles(const struct profile *p, FILE *f)
+void meta_troubles(const struct profile *p, FILE *f)
 {
 	size_t n = 0;
 	bool remedy = false;
@@ -708,7 +708,7 @@ void meta_print_for(const struct profile *p, const struct meta_columns *columns,
 		fprintf(f, ", skid from %s overshoots of the cycles counter", n);
 	fputc('\n', f);
 	print_missing(p, columns, f);
-	print_troubles(p, f);
+	meta_troubles(p, f);
 }
 
 static json_t *text_or_null(const char *text)

@@ -555,6 +555,24 @@ size_t report_unreliable(const struct profile *p, const char *function, const st
 	return n;
 }
 
+/* Code of a file that is gone or changed is what others' regions lack: more of the same recording helps neither. */
+static const struct profile_func *without_file(const struct profile *p)
+{
+	double total = 0;
+
+	for (size_t i = 0; i < p->n_funcs; i++)
+		total += profile_weight(p, &p->funcs[i].count);
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *f = &p->funcs[i];
+		const char *trouble = f->module < p->n_modules ? p->modules[f->module].trouble : NULL;
+
+		if (f->status == PROFILE_UNRELIABLE && profile_matters(p, &f->count, total) && trouble &&
+		    *trouble)
+			return f;
+	}
+	return NULL;
+}
+
 int report_verdict_of(const struct profile *p, const char *function)
 {
 	const struct profile_func *first;
@@ -588,6 +606,11 @@ int report_verdict_of(const struct profile *p, const char *function)
 	if (!first)
 		return sp_fail(SP_EDOUBT,
 		               "this profile is not to be trusted; --regions and --why FUNCTION tell why");
+	if (!function && without_file(p)) {
+		text_safe(without_file(p)->why, why, sizeof(why));
+		return sp_fail(SP_EDOUBT, "%zu function%s of at least 1%% %s unreliable: %s", n, sp_plural(n),
+		               n == 1 ? "is" : "are", why);
+	}
 	text_safe(first->name, name, sizeof(name));
 	text_squeeze(name, NAME_IN_VERDICT);
 	text_safe(first->why && *first->why ? first->why : "see --why", why, sizeof(why));

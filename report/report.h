@@ -156,6 +156,8 @@ struct meta_columns {
 };
 void meta_print_for(const struct profile *p, const struct meta_columns *columns, FILE *f);
 void meta_first_line(const struct profile *p, char *out, size_t size);
+/* Files that are gone, changed or lack something, and the remedy. */
+void meta_troubles(const struct profile *p, FILE *f);
 /* What stands for instructions that were not counted; nothing where they were. */
 void meta_not_counted(const struct profile *p, FILE *f);
 int meta_json(const struct profile *p, json_t **out);

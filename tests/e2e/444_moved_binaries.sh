@@ -26,6 +26,10 @@ sed 's/x % (d + 4)/x % (d + 5)/' three.c >other.c
 gcc -O2 -g other.c -o three
 check 'built anew: the exit status is 3' status 3 "$SKIDPROF" report -i three.data --format json
 check 'and both build ids are named' json 'any("'"$id"'" in (m["trouble"] or "") for m in d["meta"]["modules"])'
+check 'the verdict is that, whatever else is unreliable' status 3 "$SKIDPROF" report --raw -i three.data
+check 'and what helps' one_line 'give the directory that holds the right one with --symfs'
+check 'a difference has it in its head' status 3 "$SKIDPROF" diff three.data three.data
+check 'for each side' sh -c '[ "$(grep -c "^# .*three: not the file that ran" out)" -eq 2 ]'
 check 'a function is not found' status 1 "$SKIDPROF" annotate -i three.data mixed
 check 'because of that' one_line "no function 'mixed' in this profile, where code has no names: "
 
