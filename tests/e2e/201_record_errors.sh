@@ -82,4 +82,16 @@ if [ "$(id -u)" -eq 0 ] && chmod 777 . && "${nobody[@]}" test -x "$SKIDPROF" -a 
 	says "another user's process" 1 'process 1 belongs to another user; record as that user or as root' \
 		"${nobody[@]}" "$SKIDPROF" record --pmu clock -q -p 1 --duration 1 -o none.data
 fi
+
+for pmu in clock sim; do
+	says "a device ($pmu)" 1 '/dev/full: is no regular file; choose another name with -o' \
+		"$SKIDPROF" record --pmu $pmu -o /dev/full sh -c 'echo ran >ran'
+	check "is refused before the program runs ($pmu)" test ! -e ran
+	"$SKIDPROF" record --pmu $pmu -o - /bin/true 2>err >out
+	check "standard output has its name ($pmu)" grep -q 'bytes in standard output' err
+done
+for signal in INT TERM; do
+	timeout -s $signal 0.02 "$SKIDPROF" truth -o early.truth sleep 5 2>err
+	check "no emulator is blamed for what a signal did ($signal)" sh -c '! grep -qE "plugins|socket" err && [ ! -s early.truth ]'
+done
 exit 0

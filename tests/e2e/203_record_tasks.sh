@@ -80,4 +80,13 @@ check 'a forking shell script prints the same' cmp want got
 check 'programs that it executes are sampled as well' test "$(perf script -i s.data -F comm 2>/dev/null | tr -d ' ' | sort -u | tr '\n' ' ')" = 'cat ls sh '
 check 'without a warning' test -z "$(grep warning err)"
 check 'the script is sampled' test "$(perf script -i s.data 2>/dev/null | wc -l)" -gt 0
+
+# A daemon goes on when what started it has ended, and the recording with that.
+for pmu in clock sim; do
+	"$SKIDPROF" record --pmu $pmu -o d.data sh -c 'sleep 20 & echo $! >left' >out 2>err
+	check "what runs on is said to ($pmu)" grep -q 'warning: .* still runs\?; the recording has ended with the program' err
+	kill "$(cat left)" 2>/dev/null
+	"$SKIDPROF" record --pmu $pmu -o d.data sh -c '/bin/true & /bin/true & wait; ls / | cat' >out 2>err
+	check "and nothing of what has ended ($pmu)" sh -c '! grep -q "still run" err'
+done
 exit 0

@@ -125,6 +125,7 @@ os.close(read)
 p = subprocess.run([os.environ["SKIDPROF"], "report", "--raw", "-i", "two.data"], stdout=write, stderr=subprocess.PIPE, restore_signals=False)
 sys.exit(0 if p.returncode == 0 and not p.stderr else 1)'
 check 'a full disk is an error' sh -c '"$SKIDPROF" report --raw -i two.data >/dev/full 2>err; [ $? -eq 1 ] && grep -q "standard output" err'
+check 'and said to be, in long output too' sh -c '! "$SKIDPROF" report --format json --limit 0 -i two.data >/dev/full 2>err && grep -q "No space left" err'
 check 'a page in a place that is not there' status 1 "$SKIDPROF" report --html nowhere/x.html -i two.data
 check 'is named as it was given' one_line 'nowhere/x.html: cannot be written; choose another place with --html: No such file or directory'
 check 'no colour in a pipe' sh -c '"$SKIDPROF" report --raw -i two.data >out && ! grep -q "$(printf "\033")" out'
