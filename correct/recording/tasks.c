@@ -42,7 +42,8 @@ void tasks_add(struct tasks *t, const struct recording *r, const struct pd_recor
 	row = row_of(t, rec, maps_comm(r->maps, rec->pid, rec->tid, room));
 	if (rec->event == r->insn_event) {
 		t->rows.v[row].insn += recording_weight(r, rec);
-		t->rows.v[row].n_insn++;
+		/* Those that are counted with a sample of cycles are no sample more. */
+		t->rows.v[row].n_insn += !r->insn_counted;
 	} else {
 		t->rows.v[row].cyc += recording_weight(r, rec);
 		t->rows.v[row].n_cyc++;

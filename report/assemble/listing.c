@@ -60,10 +60,17 @@ static int get_module(const struct profile *p, uint32_t func, struct listing_mod
 static int open_module(struct making *x, struct listing_modules *modules)
 {
 	int err = get_module(x->p, x->func, modules, &x->m);
+	uint32_t at = x->p->funcs[x->func].module;
+	const char *trouble = at < x->p->n_modules ? x->p->modules[at].trouble : NULL;
 
 	if (err < 0)
 		return err;
 	x->l->module = x->m;
+	/* A file of that name that is not the one that ran has other code. */
+	if (trouble && *trouble) {
+		x->l->trouble = trouble;
+		return 0;
+	}
 	x->l->trouble = module_state(x->m) == MODULE_OK ? "" : module_why(x->m);
 	x->l->has_lines = module_state(x->m) == MODULE_OK && module_has_debug(x->m);
 	/* Without a decoder texts are missing, no more. */
@@ -211,11 +218,46 @@ static int add_range(struct making *x, uint64_t vaddr, uint64_t end)
 	return 0;
 }
 
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct listing_insn *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+/*
+ * What the profile has in [vaddr, end) where no instruction begins, as jumps into the middle of one do, or a file that is not
+ * the one that ran and has nothing to tell it by: in its place, so that nothing is missing.  first: of the listing's for that range.
+ */
+static int add_between(struct making *x, size_t first, size_t i, uint64_t end)
+{
+	const struct profile *p = x->p;
+	size_t n = x->l->n, at = first;
+	int err = 0;
+
+	for (uint32_t module = p->insns[i].module; i < p->n_insns && err >= 0; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+
+		if (insn->module != module || insn->vaddr >= end)
+			break;
+		if (insn->phys_func != x->func)
+			continue;
+		while (at < n && x->l->insns[at].vaddr < insn->vaddr)
+			at++;
+		if (at == n || x->l->insns[at].vaddr != insn->vaddr)
+			err = add_insn(x, insn->vaddr, insn->size_bytes);
+	}
+	if (x->l->n > n)
+		qsort(x->l->insns + first, x->l->n - first, sizeof(*x->l->insns), by_vaddr);
+	return err;
+}
+
 /* Every piece that the profile has code of: the function itself, copies of it, what was split off. */
 static int add_pieces(struct making *x)
 {
 	const struct profile *p = x->p;
 	uint64_t end = 0;
+	size_t first;
 	int err = 0;
 
 	for (size_t i = 0; i < p->n_insns && err >= 0; i++) {
@@ -232,7 +274,10 @@ static int add_pieces(struct making *x)
 		}
 		f = module_func(x->m, (size_t)at);
 		end = f->vaddr + f->size_bytes;
+		first = x->l->n;
 		err = add_range(x, f->vaddr, end);
+		if (err >= 0)
+			err = add_between(x, first, i, end);
 	}
 	return err < 0 ? err : 0;
 }

@@ -26,6 +26,10 @@ sed 's/x % (d + 4)/x % (d + 5)/' three.c >other.c
 gcc -O2 -g other.c -o three
 check 'built anew: the exit status is 3' status 3 "$SKIDPROF" report -i three.data --format json
 check 'and both build ids are named' json 'any("'"$id"'" in (m["trouble"] or "") for m in d["meta"]["modules"])'
+check 'annotate has its samples' status 3 "$SKIDPROF" annotate -i three.data --format json --limit 20
+"$SKIDPROF" report -q -i three.data --rollup --limit 0 --format json >rollup.json 2>err
+sums='all(abs(sum(i[k] or 0 for i in f["instructions"]) - (r[k] or 0)) <= 1e-6 * (r[k] or 0) for f in d["functions"] for r in __import__("json").load(open("rollup.json"))["functions"] if (r["full_name"], r["module"]) == (f["full_name"], f["module"]) for k in ("raw", "cycles"))'
+check 'all of them, and no code of another file' json "$sums"' and [f["trouble"] != None and not any(i["text"] for i in f["instructions"]) for f in d["functions"] if f["module"] == "three"] == [True]'
 check 'the verdict is that, whatever else is unreliable' status 3 "$SKIDPROF" report --raw -i three.data
 check 'and what helps' one_line 'give the directory that holds the right one with --symfs'
 check 'a difference has it in its head' status 3 "$SKIDPROF" diff three.data three.data
@@ -70,6 +74,14 @@ gcc -O2 -g -Wl,--build-id=none other.c -o three
 check 'built anew: the exit status is 3' status 3 "$SKIDPROF" report -i three.data --format json
 check 'its rows are unreliable' json 'all(f["status"] == "unreliable" for f in d["functions"] if f["module"] and f["module"].endswith("/three") and (f["raw"] or 0) > 0)'
 check 'and the reason is in it' json 'any("written after the recording" in (m["trouble"] or "") for m in d["meta"]["modules"])'
+
+# Nothing tells that the file is another: samples are where none of its instructions begins, and are shown there.
+gcc -O2 -g -Wl,--build-id=none three.c -o three
+check 'recorded again' record_three
+gcc -O0 -g -Wl,--build-id=none other.c -o three && touch -d '1 day ago' three
+"$SKIDPROF" report -q -i three.data --rollup --limit 0 --format json >rollup.json 2>err
+"$SKIDPROF" annotate -i three.data --format json --limit 20 >out 2>err
+check 'no sample is missing' json "$sums"' and any(f["module"] == "three" for f in d["functions"])'
 
 # Debug information that a program's own file has not got: compiled into a .dwo file, or moved by dwz into one that several share.
 named='all(any(f["name"].split(".")[0] == n for f in d["functions"]) for n in ("mixed", "slow", "look")) and not any("unnamed" in f["name"] for f in d["functions"])'
