@@ -159,7 +159,8 @@ int report_no_match(const struct profile *p, const char *pattern)
 	text_safe(pattern, wanted, sizeof(wanted));
 	if (strchr(pattern, '.') && access(pattern, F_OK) == 0) {
 		free(names);
-		return sp_fail(SP_ENOENT, "no function '%s' in this profile, but a file: a recording is named with -i",
+		return sp_fail(SP_ENOENT,
+		               "no function '%s' in this profile, but a file: a recording is named with -i",
 		               wanted);
 	}
 	near = cmd_suggest(pattern, names);

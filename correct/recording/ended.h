@@ -34,6 +34,8 @@ void throttled_free(struct throttled *t);
 
 /* A sample of a thread, and how many events it stands for (> 0); times ascend within it. */
 void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t time_ns, double events);
+/* One before or after the part that is looked at: it tells that its thread ran, and is no end of a gap. */
+void throttled_elsewhen(struct throttled *t, uint32_t tid, int event, uint64_t time_ns);
 
 /* One counter of an event, told by its stream, was stopped (on) or goes on. */
 void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on,
@@ -42,10 +44,10 @@ void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t str
 /* A thread ended: what is stopped of it stays so until then. */
 void throttled_exit(struct throttled *t, uint32_t tid, uint64_t time_ns);
 
-/* Once all were shown: the share of the time that its threads were awake in which an event was stopped so. */
+/* Once all were shown: the share of the time that its threads were awake in which an event was stopped so, of the window. */
 double throttled_share(const struct throttled *t, int event);
 
 /* To be called before that. */
-void throttled_settle(struct throttled *t);
+void throttled_settle(struct throttled *t, uint64_t from_ns, uint64_t to_ns);
 
 #endif

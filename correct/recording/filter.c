@@ -270,11 +270,17 @@ bool filter_is_at_other_time(const struct filter *f, const struct recording *r, 
 	return f->o->time && is_of_part(f, r, rec, r->as_recorded);
 }
 
+void filter_window(const struct filter *f, uint64_t *from_ns, uint64_t *to_ns)
+{
+	*from_ns = f && f->o->time ? end_ns(f, f->o->from, 0) : 0;
+	*to_ns = f && f->o->time ? end_ns(f, f->o->to, UINT64_MAX) : UINT64_MAX;
+}
+
 bool filter_note(const struct filter *f, const struct recording *r, struct pd_record *rec)
 {
-	uint64_t from = f->o->time ? end_ns(f, f->o->from, 0) : 0,
-	         to = f->o->time ? end_ns(f, f->o->to, UINT64_MAX) : UINT64_MAX;
+	uint64_t from, to;
 
+	filter_window(f, &from, &to);
 	if (rec->time_ns && rec->time_ns < from)
 		rec->time_ns = from;
 	if (rec->time_ns > to)

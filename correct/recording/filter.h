@@ -62,6 +62,9 @@ void filter_take(struct filter *f, const struct recording *r, struct pd_record *
 /* Is this sample, which is not, of the part's threads? */
 bool filter_is_at_other_time(const struct filter *f, const struct recording *r, const struct pd_record *rec);
 
+/* The window of time; NULL, or none that was asked for, is all of it. */
+void filter_window(const struct filter *f, uint64_t *from_ns, uint64_t *to_ns);
+
 /*
  * Is this record, no sample, of the part's threads, at whatever time?  Its time is moved to the nearest of the window: what lasts
  * from one record to another lasts as long as it does in there.

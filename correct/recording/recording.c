@@ -455,12 +455,12 @@ static bool show_in_user_code(struct recording *r, struct pd_record *rec)
 	return true;
 }
 
-static void show_other(const struct recording *r, const struct pd_record *rec, recording_note_fn *note,
-                       void *arg)
+static void show_other(struct recording *r, const struct pd_record *rec, recording_note_fn *note, void *arg)
 {
 	int event = rec->event >= 0 && (size_t)rec->event < r->n_events ? r->events[rec->event].same : -1;
 	struct pd_record part = *rec;
 
+	r->noted_ns = rec->time_ns;
 	if (note && (!r->filter || filter_note(r->filter, r, &part)))
 		note(arg, event, &part);
 }

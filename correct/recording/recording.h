@@ -109,9 +109,9 @@ struct recording {
 	int burst_event;     /* branch stacks that lie ahead of their moment, -1 = none */
 	int path_event;      /* timed paths, which no pass is shown, -1 = none */
 	struct timed_paths paths;
-	VEC(double)
-	core_hz; /* what was measured after bursts: of the whole recording, so that parts add up to it */
-	bool paths_known; /* all of the file's are there, and of core_hz */
+	uint64_t noted_ns;   /* when a record that is noted was, whose time is moved into the part */
+	VEC(double) core_hz; /* measured after bursts, of the whole recording: its parts add up */
+	bool paths_known;    /* all of the file's are there, and of core_hz */
 	bool relative; /* bursts or branch records, but no instructions: how many ran is known as shares of a region only */
 	char *kernel_symbol;   /* owner of module_opts.kernel_symbol */
 	const char *wanted;    /* event to show; NULL = instructions and cycles */

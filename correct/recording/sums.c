@@ -194,14 +194,15 @@ static void note_stopped(void *arg, int event, const struct pd_record *rec)
 
 	if (rec->type == PERF_RECORD_SAMPLE) {
 		rest(c, rec, false);
+		throttled_elsewhen(c->throttled, rec->tid, event, rec->time_ns);
 		return;
 	}
 	ended_record(c->ended, rec,
 	             rec->event >= 0 ? &pd_event(c->r->reader, (size_t)rec->event)->attr : NULL);
 	if (rec->type == PERF_RECORD_EXIT)
-		throttled_exit(c->throttled, rec->tid, rec->time_ns);
+		throttled_exit(c->throttled, rec->tid, c->r->noted_ns);
 	if (on || rec->type == PERF_RECORD_UNTHROTTLE)
-		throttled_record(c->throttled, rec->tid, event, rec->throttle.stream_id, on, rec->time_ns);
+		throttled_record(c->throttled, rec->tid, event, rec->throttle.stream_id, on, c->r->noted_ns);
 }
 
 /*
@@ -244,12 +245,14 @@ static void find_scale(struct recording *r, struct collect *c)
 {
 	double lost = pd_lost_samples(r->reader) / fmax((double)pd_stats(r->reader)->n_samples, 1), insn, cyc;
 	const int even = chosen_of_kind(r, MIX_CYCLES);
+	uint64_t from_ns, to_ns;
 	bool any = false;
 
 	for (size_t i = 0; i < c->n_events; i++)
 		if (!pd_event_has_counter(r->reader, i) || chosen_is_part(r, i))
 			rests_never(c->rests, (int)i);
-	throttled_settle(c->throttled);
+	filter_window(r->filter, &from_ns, &to_ns);
+	throttled_settle(c->throttled, from_ns, to_ns);
 	rests_settle(c->rests, chosen_of_kind(r, MIX_INSN), even);
 	r->scale = mem_calloc(c->n_events + 1, sizeof(*r->scale));
 	for (size_t i = 0; i < c->n_events; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "correct/recording/ended.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "correct/model/effort.h"
@@ -33,9 +34,14 @@ struct gap {
 	float ns, events; /* counted in it: one of many events is long, and no sleep */
 };
 
+struct stop {
+	uint64_t since_ns;
+	double ns;
+};
+
 struct of_event {
 	VEC(struct gap) gaps; /* between samples of one thread, but for what it was stopped */
-	VEC(double) stops;    /* ns */
+	VEC(struct stop) stops;
 	double share;
 };
 
@@ -81,7 +87,8 @@ static void go_on(struct throttled *t, struct stream *s, uint64_t time_ns)
 	if (s->stopped && time_ns > s->since_ns) {
 		last->stopped_ns += (double)(time_ns - s->since_ns);
 		if (t->events[last->event].stops.n < EFFORT_GAPS)
-			vec_add(&t->events[last->event].stops, (double)(time_ns - s->since_ns));
+			vec_add(&t->events[last->event].stops,
+			        (struct stop){ s->since_ns, (double)(time_ns - s->since_ns) });
 	}
 	s->stopped = false;
 }
@@ -114,6 +121,16 @@ void throttled_sample(struct throttled *t, uint32_t tid, int event, uint64_t tim
 	last->seen = true;
 	last->time_ns = time_ns;
 	last->stopped_ns = 0;
+}
+
+void throttled_elsewhen(struct throttled *t, uint32_t tid, int event, uint64_t time_ns)
+{
+	struct last *last = event < 0 || event >= EFFORT_EVENTS || !time_ns ? NULL : last_of(t, tid, event);
+
+	if (last && ++last->n_since > 1)
+		leave_behind(t, tid, last, time_ns);
+	if (last)
+		last->seen = false;
 }
 
 void throttled_record(struct throttled *t, uint32_t tid, int event, uint64_t stream, bool on,
@@ -159,19 +176,28 @@ static double awake_ns(const struct of_event *e)
 }
 
 /* A tick ends a stop, where the thread runs: one that is much longer than the middle one was as long as that, and then it slept. */
-static double stopped_ns(struct of_event *e)
+static double stopped_ns(const struct of_event *e, double from_ns, double to_ns)
 {
-	double middle = select_middle(e->stops.v, e->stops.n), sum = 0;
+	double *ns = mem_malloc((e->stops.n + 1) * sizeof(*ns)), middle, sum = 0;
 
 	for (size_t i = 0; i < e->stops.n; i++)
-		sum += e->stops.v[i] <= model->rest_asleep * middle ? e->stops.v[i] : middle;
+		ns[i] = e->stops.v[i].ns;
+	middle = select_middle(ns, e->stops.n);
+	for (size_t i = 0; i < e->stops.n; i++) {
+		const struct stop *s = &e->stops.v[i];
+		double since = (double)s->since_ns,
+		       end = since + (s->ns <= model->rest_asleep * middle ? s->ns : middle);
+
+		sum += fmax(fmin(end, to_ns) - fmax(since, from_ns), 0);
+	}
+	free(ns);
 	return sum;
 }
 
-void throttled_settle(struct throttled *t)
+void throttled_settle(struct throttled *t, uint64_t from_ns, uint64_t to_ns)
 {
 	for (size_t i = 0; i < EFFORT_EVENTS; i++) {
-		const double stopped = stopped_ns(&t->events[i]),
+		const double stopped = stopped_ns(&t->events[i], (double)from_ns, (double)to_ns),
 		             awake = stopped > 0 ? awake_ns(&t->events[i]) : 0;
 
 		t->events[i].share = awake > 0 ? stopped / (awake + stopped) : 0;

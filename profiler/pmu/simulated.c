@@ -440,7 +440,8 @@ static int not_begun(const struct run *r, const struct sink_summary *sum)
 	if (sum->refusal && *sum->refusal)
 		return sp_fail(SP_EFORMAT, "%s: %s", r->setup.core[0].path, sum->refusal);
 	if (r->child.status == 128 + SIGINT || r->child.status == 128 + SIGTERM)
-		return sp_fail(SP_EIO, "a signal ended the emulator before the program began: nothing was counted");
+		return sp_fail(SP_EIO,
+		               "a signal ended the emulator before the program began: nothing was counted");
 	return sp_fail(SP_ENOTSUP,
 	               "%s ended with status %d before the program began; does it support plugins?", r->qemu,
 	               r->child.status);

@@ -31,7 +31,7 @@ static void what_was_stopped_is_a_share(void **state)
 	struct throttled *t = show(990);
 
 	(void)state;
-	throttled_settle(t);
+	throttled_settle(t, 0, UINT64_MAX);
 	assert_float_equal(throttled_share(t, 0), 0.9, 0.002);
 	assert_float_equal(throttled_share(t, 1), 0, 0);
 	assert_float_equal(throttled_share(t, -1), 0, 0);
@@ -44,7 +44,7 @@ static void sleep_is_no_time(void **state)
 	struct throttled *t = show(190);
 
 	(void)state;
-	throttled_settle(t);
+	throttled_settle(t, 0, UINT64_MAX);
 	assert_float_equal(throttled_share(t, 0), 100.0 / 190, 0.01);
 	throttled_free(t);
 }
@@ -64,7 +64,7 @@ static void the_end_of_a_thread_ends_it(void **state)
 	throttled_exit(t, THREAD + 1, 160 * US);
 	throttled_exit(t, THREAD, 210 * US);
 	throttled_exit(t, THREAD, 310 * US);
-	throttled_settle(t);
+	throttled_settle(t, 0, UINT64_MAX);
 	assert_float_equal(throttled_share(t, 3), 0.5, 1e-6);
 	throttled_free(t);
 }
@@ -80,7 +80,7 @@ static void a_window_may_begin_with_it(void **state)
 	throttled_record(t, THREAD, 0, STREAM, false, 150 * US);
 	for (uint64_t i = 15; i <= 25; i++)
 		throttled_sample(t, THREAD, 0, i * 10 * US, 1);
-	throttled_settle(t);
+	throttled_settle(t, 0, UINT64_MAX);
 	assert_float_equal(throttled_share(t, 0), 0.5, 1e-6);
 	throttled_free(t);
 }
@@ -97,7 +97,7 @@ static void a_gap_with_many_events_is_no_sleep(void **state)
 	throttled_record(t, THREAD, 0, STREAM, true, 119 * US);
 	throttled_record(t, THREAD, 0, STREAM, false, 1119 * US);
 	throttled_sample(t, THREAD, 0, 2100 * US, 1e6);
-	throttled_settle(t);
+	throttled_settle(t, 0, UINT64_MAX);
 	/* 19 us and 981 us were counted, 1000 us were not. */
 	assert_float_equal(throttled_share(t, 0), 0.5, 1e-6);
 	throttled_free(t);
@@ -121,7 +121,7 @@ static void a_counter_left_on_another_processor_stops_nothing(void **state)
 	throttled_record(t, THREAD, 0, STREAM + 2, true, 340 * US);
 	throttled_record(t, THREAD, 0, STREAM + 2, false, 360 * US);
 	throttled_exit(t, THREAD, 100000 * US);
-	throttled_settle(t);
+	throttled_settle(t, 0, UINT64_MAX);
 	/* Stopped: 20 us each; counted: what is left of 310. */
 	assert_float_equal(throttled_share(t, 0), 60.0 / (310 - 20 + 60), 0.01);
 	throttled_free(t);
@@ -143,14 +143,37 @@ static void sleep_in_a_stop_is_no_stop(void **state)
 		throttled_record(t, THREAD, 0, STREAM, false, now * US);
 	}
 	throttled_sample(t, THREAD, 0, (now + 10) * US, 1);
-	throttled_settle(t);
+	throttled_settle(t, 0, UINT64_MAX);
 	assert_float_equal(throttled_share(t, 0), 0.5, 0.01);
+	throttled_free(t);
+}
+
+/* Stopped for 100 us of 200, and another thread for as long as it lives: a window has its part of each stop, as long as most are. */
+static void a_window_has_its_part_of_stops(void **state)
+{
+	struct throttled *t = throttled_new();
+	uint64_t now = 0;
+
+	(void)state;
+	throttled_record(t, THREAD + 1, 0, STREAM + 1, true, 10 * US);
+	for (uint64_t n = 1; n <= 10; n++) {
+		for (uint64_t i = 0; i < 10; i++, now += 10)
+			(n < 6 ? throttled_elsewhen(t, THREAD, 0, (now + 10) * US)
+			       : throttled_sample(t, THREAD, 0, (now + 10) * US, 1));
+		throttled_record(t, THREAD, 0, STREAM, true, now * US);
+		now += 100;
+		throttled_record(t, THREAD, 0, STREAM, false, now * US);
+	}
+	throttled_exit(t, THREAD + 1, 100000 * US);
+	throttled_settle(t, 1000 * US, 2000 * US);
+	assert_float_equal(throttled_share(t, 0), 0.5, 0.06);
 	throttled_free(t);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_window_has_its_part_of_stops),
 		cmocka_unit_test(what_was_stopped_is_a_share),
 		cmocka_unit_test(sleep_is_no_time),
 		cmocka_unit_test(the_end_of_a_thread_ends_it),
