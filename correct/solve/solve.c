@@ -237,13 +237,12 @@ static const char *more_paths(const struct work *w)
 	               : "branch records (-b) or bursts (--bursts) would show how it is called";
 }
 
-/* Code outside that runs in between is in the region's totals: they are not its own. */
-static void judge_leak(const struct work *w, const struct problem *p, struct solution *sol)
+void solve_doubt_leak(const struct work *w, const struct problem *p, struct solution *sol)
 {
-	if (p->unseen_share <= reason_limit_leak || sol->verdict == VERDICT_UNRELIABLE)
+	if (p->unseen_share <= reason_limit_leak || sol->verdict > VERDICT_WEAK)
 		return;
-	/* Wrong totals make wrong counts, and raw ones worse yet: eps of 14 programs 9.0% instead of 5.9%. */
 	solution_doubt(sol, REASON_OF(leak), 100 * p->unseen_share, more_paths(w));
+	sol->contradicted = true;
 }
 
 void solve_doubt_off_the_flow(const struct problem *p, struct solution *sol)
@@ -499,7 +498,7 @@ static void solve_or_say(struct work *w, struct evidence *ev, size_t s, struct b
 
 	if (err == 0) {
 		judge_programs(w, w->scope_problems[s], sol);
-		judge_leak(w, w->scope_problems[s], sol);
+		solve_doubt_leak(w, w->scope_problems[s], sol);
 		solve_doubt_off_the_flow(w->scope_problems[s], sol);
 		judge_flow(w, w->scopes.v[s].region, w->scope_problems[s], sol);
 		judge_cold_calls(w, w->scope_problems[s], sol);

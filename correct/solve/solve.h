@@ -36,6 +36,9 @@ bool solve_doubt_few_bursts(const struct problem *p, struct solution *sol);
  */
 void solve_doubt_stacks(const struct problem *p, struct solution *sol);
 
+/* Code outside that runs between a scope's samples is in its totals: from 2% on it is weak at best, and none of its counts is fixed. */
+void solve_doubt_leak(const struct work *w, const struct problem *p, struct solution *sol);
+
 /* What samples fell in ran: doubt a flow that leads through none of it, where that is more than 2% of all. */
 void solve_doubt_off_the_flow(const struct problem *p, struct solution *sol);
 

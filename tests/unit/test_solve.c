@@ -208,6 +208,26 @@ static void samples_off_the_flow_cost_the_status(void **state)
 	assert_int_equal(verdict_off(0, 0), VERDICT_OK);
 }
 
+/* Other code in a scope's intervals is in its totals: no count is fixed then, but what was solved is kept. */
+static void code_between_samples_costs_the_status(void **state)
+{
+	struct recording rec = { 0 };
+	struct work w = { .rec = &rec };
+	struct problem p = { .unseen_share = 0.02 };
+	struct solution sol = { .verdict = VERDICT_OK };
+
+	(void)state;
+	solve_doubt_leak(&w, &p, &sol);
+	assert_true(sol.verdict == VERDICT_OK && !sol.contradicted);
+	p.unseen_share = 0.03;
+	solve_doubt_leak(&w, &p, &sol);
+	assert_true(sol.verdict == VERDICT_WEAK && sol.contradicted);
+	assert_non_null(strstr(sol.why, "about 3% of the time"));
+	sol = (struct solution){ .verdict = VERDICT_UNRELIABLE, .why = "known before" };
+	solve_doubt_leak(&w, &p, &sol);
+	assert_true(sol.verdict == VERDICT_UNRELIABLE && strcmp(sol.why, "known before") == 0);
+}
+
 /* A tenth of the stacks may lead out of the flow; of more, no function is fixed, whatever the region is. */
 static void stacks_that_lead_out_cost_the_status(void **state)
 {
@@ -549,6 +569,7 @@ int main(void)
 		cmocka_unit_test(what_other_code_may_have_caused_is_let_pass),
 		cmocka_unit_test(totals_that_are_missed_by_more_than_chance_cost_the_status),
 		cmocka_unit_test(samples_off_the_flow_cost_the_status),
+		cmocka_unit_test(code_between_samples_costs_the_status),
 		cmocka_unit_test(stacks_that_lead_out_cost_the_status),
 		cmocka_unit_test(what_a_few_bursts_did_not_take_is_no_structure_of_the_code),
 		cmocka_unit_test(functions_that_one_burst_alone_ran_stand_for_those_that_none_did),
