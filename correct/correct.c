@@ -170,10 +170,7 @@ struct placing {
 	bool too_many;
 };
 
-/*
- * The blocks that its record's newest branches were in, or its callers: where it came from; one after another in the same
- * block once.
- */
+/* The blocks that its record's newest branches were in, or its callers: where it came from; a block once in a row. */
 static void note_way(struct placing *placing, const struct recording *r, const struct pd_record *rec,
                      struct scope_sample *out)
 {

@@ -17,10 +17,9 @@ struct work {
 	struct flow_graph *graph;
 	struct flow_effort effort; /* of telling apart what a search by the code alone has together */
 	struct flow_regions *regions;
-	struct flow_ran
-	        ran; /* what branch records and bursts say ran: of all the graph; NULLs where there are none */
-	bool regions_ran; /* regions are of that alone */
-	double ran_share; /* of the heat of all regions, those hold */
+	struct flow_ran ran; /* of all the graph, by branch records and bursts; NULLs: there are none */
+	bool regions_ran;    /* regions are of that alone */
+	double ran_share;    /* of the heat of all regions, those hold */
 	struct scopes scopes;
 	struct problem **scope_problems;  /* [scopes.n]: what is solved */
 	struct solution *scope_solutions; /* [scopes.n] */

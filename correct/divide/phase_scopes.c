@@ -20,7 +20,7 @@ struct phase {
 	struct branch_sums branches;
 	double n_samples;
 	struct flow_regions
-	        *parts; /* the loops that ran in it; NULL: not known, it has all that the scope has */
+	        *parts; /* the loops that ran in it; NULL: not known, any of the scope's may have */
 };
 
 struct splitter {

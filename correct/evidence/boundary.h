@@ -28,10 +28,7 @@ void boundary_cross(struct boundary *e, int32_t from, int32_t to, double insn, d
  */
 void boundary_late(struct boundary *e, int32_t from, int32_t to, double insn, double sampled);
 
-/*
- * Where nothing was counted between samples: what one in a scope stands for, of instructions or of cycles.  Crossings have
- * no instructions then.
- */
+/* Where nothing was counted between samples: what one in a scope stands for, of instructions or of cycles. */
 void boundary_sampled(struct boundary *e, int32_t scope, double insn, double cyc);
 
 /*
@@ -45,9 +42,8 @@ struct boundary_sum {
 	double insn;   /* of theirs, that are the scope's */
 	double n_ends; /* how many ends they have in it */
 	double wrong; /* standard deviation of insn, for what is the same at every crossing between two scopes */
-	double in,
-	        out; /* eq. 15: instructions whose samples the skid carries into it and out of it; NAN where not known */
-	double unsure; /* by how much in - out may be off */
+	double in, out; /* eq. 15: instructions whose samples skid into it and out of it; NAN: not known */
+	double unsure;  /* by how much in - out may be off */
 	double mixed; /* eq. 4: standard deviation of whatever is said, where visits are shorter than intervals */
 };
 

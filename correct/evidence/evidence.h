@@ -15,12 +15,11 @@
 struct sample_seen {
 	const struct recording *rec;
 	const struct pd_record *record;
-	int32_t scope;   /* -1 = in none */
-	uint32_t insn;   /* local to the scope's problem */
-	uint32_t thread; /* 0, 1, ...: a number for (pid, tid) */
-	uint32_t stage;  /* of its scope: which of its loops a stack stays in (stages.h) */
-	uint32_t
-	        counters; /* the same for (tid, group, CPU): whose values go on from one sample to the next */
+	int32_t scope;     /* -1 = in none */
+	uint32_t insn;     /* local to the scope's problem */
+	uint32_t thread;   /* 0, 1, ...: a number for (pid, tid) */
+	uint32_t stage;    /* of its scope: which of its loops a stack stays in (stages.h) */
+	uint32_t counters; /* the same for (tid, group, CPU), whose values go on between samples */
 };
 
 /* What every kind of evidence may look at; borrowed, and alive as long as the evidence. */
@@ -58,14 +57,11 @@ void evidence_finish(struct evidence *ev);
 int evidence_equations(struct evidence *ev, size_t scope, const struct space *space, struct equations *out);
 void evidence_end(struct evidence *ev);
 
-/*
- * eq. 19: where only time was sampled, spread the draws of a scope by what the paces of its moments may differ by.  The mean stays.
- */
+/* eq. 19: where only time was sampled, spread the draws of a scope by what the paces of its moments may differ by. */
 void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out);
 
 /*
- * eq. 19, where timed paths tell paces: instructions a nanosecond of a scope's time, and their standard deviation.  False where
- * too few paths ran there.
+ * eq. 19, where timed paths tell paces: instructions a nanosecond of a scope's time, and their standard deviation; false: too few.
  */
 bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, double *pace, double *sd);
 

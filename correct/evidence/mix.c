@@ -81,8 +81,7 @@ struct mix {
 	double counted, sampled;  /* instructions in all intervals, and those that samples stand for */
 	double total;             /* of the program's instructions, the part that groups counted; 1 = all */
 	struct boundary *boundary;
-	struct ratio *
-	        ratios; /* [n_kinds][scopes] of each event but instructions and cycles, once all is counted; counted_insn 0: not known */
+	struct ratio *ratios; /* [n_kinds][scopes] of all other events; counted_insn 0: not known */
 	struct mux_slots *slots[EFFORT_EVENTS]; /* of events that only samples count */
 	VEC(struct begin *) begins;
 	VEC(struct task) tasks;

@@ -99,10 +99,9 @@ static uint32_t edge_between(const struct path *s, int32_t scope, long from, lon
 struct section {
 	const struct pd_branch *older; /* it starts where this one went, ... */
 	const struct pd_branch *from;  /* ... and ends with this one, ... */
-	const struct pd_branch
-	        *to;      /* ... or where this one came back, from code that is not the scope's ... */
-	double away_insn; /* ... of about so many instructions */
-	bool open;        /* it is not known to where, or from where: the stack ends there */
+	const struct pd_branch *to;    /* ... or where this one came back, from other code ... */
+	double away_insn;              /* ... of about so many instructions */
+	bool open;                     /* it is not known to where, or from where: the stack ends there */
 };
 
 /* Branches of the kind that was sampled, in going along an edge: what comes back from other code is that code's. */

@@ -43,8 +43,7 @@ struct gaps {
 	double n[N_BINS], sum_cyc[N_BINS];
 	double seen;               /* how many of them */
 	double within[N_BINS + 1]; /* P(so many cycles ago or less | a moment between the two) */
-	double past[N_BINS +
-	            1]; /* its integral: of so many cycles ago, those before the branch, in the mean */
+	double past[N_BINS + 1];   /* its integral: of so many cycles ago, those before the branch */
 	double total_cyc;
 };
 
@@ -65,10 +64,7 @@ static double bin_begin(unsigned bin)
 	return ldexp(OCTAVE + (bin - SINGLE) % OCTAVE, (int)((bin - SINGLE) / OCTAVE) + 2);
 }
 
-/*
- * How a branch was come to: by the edge of the branch before it.  Way 0 is that of all; where an edge's is not told, it is of
- * whatever came before.
- */
+/* How a branch was come to: by the edge of the branch before it.  Way 0 is that of all; an edge's not told is of any before. */
 struct ways {
 	struct pairs numbers; /* (edge, the edge before) */
 	uint32_t *of_piece;   /* [pieces.n], of the branch that ends it */

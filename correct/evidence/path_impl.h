@@ -28,9 +28,8 @@ enum { PATH_PLACES = 1 << 15 };
 struct piece {
 	int32_t scope; /* -1 = not a path in the scope's graph */
 	uint32_t edge0, n_edges;
-	uint32_t n_insn; /* of the blocks entered */
-	uint32_t
-	        n_branches; /* of the kind that was sampled (recording.branch_kind), one that comes back from other code not counted */
+	uint32_t n_insn;     /* of the blocks entered */
+	uint32_t n_branches; /* of recording.branch_kind, without one that comes back from other code */
 };
 
 struct stack {
@@ -38,15 +37,14 @@ struct stack {
 	        n_pieces; /* scope_stacks.pieces, from the moment it was taken at: newest first, or ahead */
 	uint32_t near;    /* edge of the branch next to that moment, ... */
 	uint32_t away;    /* ... the first piece whose branch is further off, ... */
-	uint32_t
-	        newest; /* ... and the edge of a record's newest branch, UINT32_MAX = none of the scope's ... */
-	uint16_t lead;  /* ... with the cycles from the branch before it, 0 = not known */
-	uint32_t span;  /* 1 + that of its moment, where insn is a time yet (paces_apply) */
-	uint32_t stage; /* sample_seen.stage */
-	double insn;    /* what it stands for ... */
-	double cyc;     /* ... and for how long; 0 = no sample of cycles */
-	bool broken;    /* what lay behind its last piece is no path of the scope */
-	bool burst;     /* it lies ahead of its moment */
+	uint32_t newest;  /* ... and the edge of a record's newest branch, UINT32_MAX = none of it ... */
+	uint16_t lead;    /* ... with the cycles from the branch before it, 0 = not known */
+	uint32_t span;    /* 1 + that of its moment, where insn is a time yet (paces_apply) */
+	uint32_t stage;   /* sample_seen.stage */
+	double insn;      /* what it stands for ... */
+	double cyc;       /* ... and for how long; 0 = no sample of cycles */
+	bool broken;      /* what lay behind its last piece is no path of the scope */
+	bool burst;       /* it lies ahead of its moment */
 };
 
 struct scope_stacks {

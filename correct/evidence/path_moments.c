@@ -39,8 +39,7 @@ static void set_totals(const struct problem *p, gsl_rng *rng, struct solution *o
 }
 
 /*
- * Each draw keeps its instructions, which are what the scope's time stands for, and each block its mean.  Where timed paths tell
- * paces both are theirs.
+ * Each draw keeps its instructions, which are what the scope's time stands for, and each block its mean; timed paths tell both.
  */
 static void move_draws(const struct problem *p, const float *times, bool told, gsl_rng *rng,
                        struct solution *out)
@@ -566,8 +565,7 @@ static void find_open(struct halves *h, struct solution *out)
 }
 
 /*
- * Share of what moments ran that lies in functions which one of them alone ran: as much is likely in functions that none did (Good,
- * Biometrika, 1953).
+ * Share of what moments ran that lies in functions which one of them alone ran: as much is likely in those that none did (Good, 1953).
  */
 static double run_once(const struct halves *h)
 {

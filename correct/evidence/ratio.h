@@ -2,10 +2,7 @@
 #ifndef SKIDPROF_CORRECT_EVIDENCE_RATIO_H
 #define SKIDPROF_CORRECT_EVIDENCE_RATIO_H
 
-/*
- * Ratios of events to instructions (eq. 6).  Where groups are multiplexed an event was counted in some intervals only: those
- * are a sample of all.
- */
+/* Ratios of events to instructions (eq. 6).  Where groups are multiplexed an event was counted in a sample of all intervals. */
 #include <stddef.h>
 #include <stdint.h>
 

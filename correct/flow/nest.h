@@ -12,10 +12,9 @@
 
 /* Room as large as the graph, which many nests of small parts of it use, one after the other. */
 struct nest_room {
-	uint32_t *
-	        vertex; /* [n_blocks] 1 + a block's vertex in the nest; 0 for all others, and for all between nests */
-	uint32_t *queue; /* [n_blocks] for nest_header */
-	uint8_t *queued; /* [n_blocks] the same: 0 */
+	uint32_t *vertex; /* [n_blocks] 1 + a block's vertex in the nest; 0: it has none */
+	uint32_t *queue;  /* [n_blocks] for nest_header */
+	uint8_t *queued;  /* [n_blocks] the same: 0 */
 };
 
 struct nest_view { /* a part of the graph */

@@ -29,17 +29,15 @@ struct sums {
 	size_t n;
 	struct flow_seen *seen;
 	size_t n_seen;
-	struct flow_seen
-	        *runs; /* straight ones between two taken branches: from a target to the next source */
+	struct flow_seen *runs; /* straight ones: from a taken branch's target to the next one's source */
 	size_t n_runs;
 	uint64_t n_branches; /* on record in all */
 	double *skid_cyc;    /* [n_skid] overshoots of the cycles event */
 	size_t n_skid;
 	struct event_sum *events; /* [n_events] */
 	size_t n_events;
-	bool branch_records,
-	        branch_cycles; /* there are records of the processor's; and those with samples of cycles tell cycles */
-	bool paths;            /* branch records, or bursts */
+	bool branch_records, branch_cycles; /* the processor's; and those of cycles samples tell cycles */
+	bool paths;                         /* branch records, or bursts */
 	uint64_t n_bursts;
 	uint64_t n_stacks; /* bursts, and samples with branch records */
 	double lost_share; /* samples that are not in the file, for one that is, where totals were scaled for them */

@@ -287,6 +287,7 @@ static void judge_flow(const struct work *w, const struct flow_region *reg, cons
 			solution_doubt(sol, REASON_OF(unknown_target_on_record));
 		else
 			solution_doubt(sol, REASON_OF(unknown_target));
+		sol->contradicted = true;
 	} else if (reg->undecoded && reg->undecoded_weight > reason_limit_undecoded * reg->weight) {
 		solution_doubt(sol, REASON_OF(undecoded));
 	}
