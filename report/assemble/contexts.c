@@ -32,6 +32,13 @@ struct weighing {
 	double *weight, *ran, *fixed, *stands_for;
 };
 
+/* Where draws of a block of the graph are: in the region that has most of its instructions, so many. */
+struct drawn {
+	int32_t region;
+	uint32_t block;
+	double insn;
+};
+
 struct contexts {
 	struct assembly *a;
 	struct context_walk walk;
@@ -50,6 +57,7 @@ struct contexts {
 	struct passage *passages;
 	size_t *passage0;
 	struct own_noise noise;
+	struct drawn *drawn; /* [graph's n_blocks] */
 };
 
 static void add_path(void *arg, const struct recording *rec, const struct pd_record *r, struct place place)
@@ -190,22 +198,27 @@ static void ask_flow(struct contexts *c)
 
 /*
  * The counts that paths are weighed by, to out.  They are known as their functions' own counts are: with each part of the paths that
- * is left out goes a draw of these, so small that the parts' sum of squares has its variance once.
+ * is left out goes a draw of these, so small that the parts' sum of squares has its variance once.  It is one of all blocks together:
+ * a call has its code in the caller and in what it calls, and of these paths can't take one without the other.
  */
 static void draw_fixed(const struct contexts *c, int part, double *out)
 {
-	const struct profile *p = c->a->p;
-
 	memcpy(out, c->fixed, c->n_cells * sizeof(*out));
 	for (size_t b = 0; b < c->a->w->graph->n_blocks && part >= 0; b++) {
-		uint32_t func = c->walk.func_of[b];
-		double own = func ? p->funcs[func - 1].rolled.insn : 0, draw;
+		const struct drawn *d = &c->drawn[b];
+		const uint32_t func = c->walk.func_of[b];
+		double draw;
 
-		if (!(own > 0))
+		if (!func || !(d->insn > 0))
 			continue;
-		draw = (double)c->noise.v[(func - 1) * (size_t)NOISE_DRAWS +
-		                          (size_t)part * NOISE_DRAWS / CONTEXT_PARTS];
-		out[b] *= fmax(1 + draw / own / sqrt(CONTEXT_PARTS - 1), model->little);
+		draw = own_noise_draw(&c->noise, d->region, d->block,
+		                      (size_t)part * NOISE_DRAWS / CONTEXT_PARTS) *
+		               c->a->w->graph->blocks[b].n_insn -
+		       d->insn;
+		if (!isnan(draw))
+			out[b] *= fmax(1 + draw * c->noise.wider[func - 1] / c->fixed[b] /
+			                               sqrt(CONTEXT_PARTS - 1),
+			               model->little);
 	}
 }
 
@@ -338,6 +351,7 @@ static void contexts_free(struct contexts *c)
 	free(c->sum);
 	free(c->passages);
 	free(c->passage0);
+	free(c->drawn);
 	own_noise_free(&c->noise);
 }
 
@@ -347,6 +361,7 @@ static void make_room(struct contexts *c)
 	             n_funcs = c->a->p->n_funcs;
 
 	c->n_cells = n_blocks + n_funcs;
+	c->drawn = mem_calloc(n_blocks + 1, sizeof(*c->drawn));
 	c->fixed = mem_calloc(c->n_cells + 1, sizeof(*c->fixed));
 	c->ran = mem_calloc(c->n_cells + 1, sizeof(*c->ran));
 	c->first = mem_calloc(n_edges + 3, sizeof(*c->first));
@@ -391,6 +406,14 @@ static void sort_edges(struct contexts *c)
 	free(depth);
 }
 
+static void add_drawn(const struct profile_insn *in, struct drawn *to)
+{
+	if (in->region == to->region && in->block == to->block)
+		to->insn += in->count.insn;
+	else if (in->count.insn > to->insn)
+		*to = (struct drawn){ in->region, in->block, in->count.insn };
+}
+
 static void find_fixed(struct contexts *c)
 {
 	const struct profile *p = c->a->p;
@@ -402,6 +425,8 @@ static void find_fixed(struct contexts *c)
 
 		c->fixed[block >= 0 ? (size_t)block : g->n_blocks + in->phys_func] +=
 		        p->meta.relative ? in->count.raw_cyc : in->count.insn;
+		if (block >= 0)
+			add_drawn(in, &c->drawn[block]);
 	}
 }
 

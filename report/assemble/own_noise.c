@@ -10,24 +10,31 @@
 /* Draws of regions are not paired: those of each begin elsewhere. */
 enum { APART = 31 };
 
-static void add_insn(const struct profile *p, const struct profile_insn *insn, float *to)
+double own_noise_draw(const struct own_noise *n, int32_t region, uint32_t block, size_t d)
 {
 	const struct profile_region *r;
 
-	if (insn->region < 0 || (size_t)insn->region >= p->n_regions)
-		return;
-	r = &p->regions[insn->region];
-	if (!r->draws || !r->n_draws || insn->block >= r->n_blocks)
-		return;
-	for (size_t d = 0; d < NOISE_DRAWS; d++) {
-		size_t row = (d + APART * (size_t)insn->region) % r->n_draws;
+	if (region < 0 || (size_t)region >= n->p->n_regions)
+		return NAN;
+	r = &n->p->regions[region];
+	if (!r->draws || !r->n_draws || block >= r->n_blocks)
+		return NAN;
+	return (double)r->draws[(d + APART * (size_t)region) % r->n_draws * r->n_blocks + block];
+}
 
-		to[d] += r->draws[row * r->n_blocks + insn->block];
+static void add_insn(const struct own_noise *n, const struct profile_insn *insn, float *to)
+{
+	for (size_t d = 0; d < NOISE_DRAWS; d++) {
+		double draw = own_noise_draw(n, insn->region, insn->block, d);
+
+		if (isnan(draw))
+			return;
+		to[d] += (float)draw;
 	}
 }
 
 /* Less their mean, and as wide as the function's interval says, which knows doubts besides. */
-static void fit(float *v, double sd, double *alone)
+static void fit(float *v, double sd, double *alone, double *wider)
 {
 	double mean = 0, var = 0;
 
@@ -36,22 +43,24 @@ static void fit(float *v, double sd, double *alone)
 	for (size_t d = 0; d < NOISE_DRAWS; d++)
 		var += ((double)v[d] - mean) * ((double)v[d] - mean) / NOISE_DRAWS;
 	*alone = var > 0 ? 0 : sd;
+	*wider = var > 0 ? sd / sqrt(var) : 0;
 	for (size_t d = 0; d < NOISE_DRAWS; d++)
-		v[d] = var > 0 ? (float)(((double)v[d] - mean) * sd / sqrt(var)) : 0;
+		v[d] = (float)(((double)v[d] - mean) * *wider);
 }
 
 void own_noise_new(const struct profile *p, struct own_noise *out)
 {
 	*out = (struct own_noise){ .p = p,
 		                   .v = mem_calloc(p->n_funcs + 1, NOISE_DRAWS * sizeof(*out->v)),
-		                   .alone = mem_calloc(p->n_funcs + 1, sizeof(*out->alone)) };
+		                   .alone = mem_calloc(p->n_funcs + 1, sizeof(*out->alone)),
+		                   .wider = mem_calloc(p->n_funcs + 1, sizeof(*out->wider)) };
 	for (size_t i = 0; i < p->n_insns; i++)
-		add_insn(p, &p->insns[i], out->v + (size_t)p->insns[i].phys_func * NOISE_DRAWS);
+		add_insn(out, &p->insns[i], out->v + (size_t)p->insns[i].phys_func * NOISE_DRAWS);
 	for (size_t g = 0; g < p->n_funcs; g++) {
 		const struct profile_count *c = &p->funcs[g].rolled;
 
 		fit(out->v + g * NOISE_DRAWS, c->hi > c->lo ? (c->hi - c->lo) / (2 * z_of_90) : 0,
-		    &out->alone[g]);
+		    &out->alone[g], &out->wider[g]);
 	}
 }
 
@@ -59,6 +68,7 @@ void own_noise_free(struct own_noise *n)
 {
 	free(n->v);
 	free(n->alone);
+	free(n->wider);
 	*n = (struct own_noise){ 0 };
 }
 

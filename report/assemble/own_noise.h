@@ -14,11 +14,15 @@ struct own_noise {
 	const struct profile *p;
 	float *v; /* [n_funcs][NOISE_DRAWS] a draw of a physical function's own instructions, less their mean */
 	double *alone; /* [n_funcs] standard deviation of those that nothing was drawn of */
+	double *wider; /* [n_funcs] by how much intervals are wider than draws; 0: nothing was drawn */
 };
 
 /* The owner frees it. */
 void own_noise_new(const struct profile *p, struct own_noise *out);
 void own_noise_free(struct own_noise *n);
+
+/* Draw d of a region's block, in executions, as it goes with the draws of functions; NAN: none. */
+double own_noise_draw(const struct own_noise *n, int32_t region, uint32_t block, size_t d);
 
 /* 90% of a sum of shares[g] of each function's own, to either side. */
 double own_noise_half(const struct own_noise *n, const double *shares);
