@@ -212,7 +212,9 @@ static void add_named_rows(struct compare *c, const struct truth_func *funcs, si
                            struct profile_count *sums)
 {
 	const struct profile *p = c->p;
-	uint8_t *status = (uint8_t *)(sums + n);
+	/* What no sample fell in was not corrected. */
+	uint8_t *status = memset(sums + n, PROFILE_RAW, n);
+	bool *sampled = (bool *)(status + n);
 
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *f = &p->funcs[i];
@@ -225,8 +227,9 @@ static void add_named_rows(struct compare *c, const struct truth_func *funcs, si
 			continue;
 		}
 		add_count(&sums[owner[i]], &f->rolled);
-		if (f->rolled_status > status[owner[i]])
+		if (!sampled[owner[i]] || f->rolled_status > status[owner[i]])
 			status[owner[i]] = f->rolled_status;
+		sampled[owner[i]] = true;
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!(sums[i].hi > sums[i].lo))
@@ -237,7 +240,7 @@ static void add_named_rows(struct compare *c, const struct truth_func *funcs, si
 
 int compare_names(struct compare *c, const struct names_join *j)
 {
-	struct profile_count *sums = calloc(j->n + 1, sizeof(*sums) + 1);
+	struct profile_count *sums = calloc(j->n + 1, sizeof(*sums) + 2);
 	int err = sums ? rows_alloc(c, c->p->n_funcs + j->n)
 	               : sp_fail(SP_ENOMEM, "out of memory for %zu functions", j->n);
 

@@ -35,16 +35,21 @@ static int by_alias(const void *a, const void *b)
 	return order ? order : (x->func > y->func) - (x->func < y->func);
 }
 
-/* The kinds of names, best first. */
-enum alias_kind { ALIAS_LINKAGE, ALIAS_FULL, ALIAS_NAME, ALIAS_BARE, N_ALIASES };
+/* The kinds of names, best first.  Debug information has no linkage name of a function that only its own file knows: its symbol has. */
+enum alias_kind { ALIAS_LINKAGE, ALIAS_SYMBOL, ALIAS_FULL, ALIAS_NAME, ALIAS_BARE, N_ALIASES };
 
-static void alias_of(struct profile *p, uint32_t func, enum alias_kind kind, struct alias *out)
+/* symbol: the one that its code has, or NULL. */
+static void alias_of(struct profile *p, uint32_t func, const char *symbol, enum alias_kind kind,
+                     struct alias *out)
 {
 	const struct profile_func *f = &p->funcs[func];
-	const char *name = kind == ALIAS_LINKAGE || kind == ALIAS_FULL ? f->linkage : f->name;
-	char *full = kind == ALIAS_FULL ? module_full_name(f->linkage) : NULL;
+	const char *name = kind == ALIAS_LINKAGE || !symbol ? f->linkage : symbol;
+	char *full = kind == ALIAS_FULL ? module_full_name(name) : NULL;
 
-	if (full)
+	if (kind == ALIAS_NAME || kind == ALIAS_BARE)
+		name = f->name;
+
+	else if (full)
 		name = profile_string(p, full);
 	free(full);
 	*out = (struct alias){ name, kind == ALIAS_BARE ? strcspn(name, "(") : strlen(name), func };
@@ -73,7 +78,8 @@ static bool take_alias(const struct alias *aliases, size_t n, const char *name, 
 	return any;
 }
 
-void names_match(struct profile *p, const struct truth_func *funcs, size_t n, uint32_t *owner)
+void names_match(struct profile *p, const char *const *symbols, const struct truth_func *funcs, size_t n,
+                 uint32_t *owner)
 {
 	struct alias *aliases = mem_calloc(p->n_funcs + 1, sizeof(*aliases));
 	bool *done = mem_calloc(n + 1, sizeof(*done));
@@ -82,7 +88,7 @@ void names_match(struct profile *p, const struct truth_func *funcs, size_t n, ui
 		owner[i] = UINT32_MAX;
 	for (int kind = 0; kind < N_ALIASES; kind++) {
 		for (size_t i = 0; i < p->n_funcs; i++)
-			alias_of(p, (uint32_t)i, (enum alias_kind)kind, &aliases[i]);
+			alias_of(p, (uint32_t)i, symbols[i], (enum alias_kind)kind, &aliases[i]);
 		qsort(aliases, p->n_funcs, sizeof(*aliases), by_alias);
 		for (size_t i = 0; i < n; i++)
 			if (!done[i])
@@ -131,6 +137,34 @@ static int open_tables(const struct profile *p, const struct module_options *opt
 	for (size_t i = 0; i < p->n_funcs && err == 0; i++)
 		know(t, p->funcs[i].name, p->funcs[i].linkage);
 	return err;
+}
+
+/* The symbols of physical functions, [p->n_funcs], which are the tables'; NULL: none is known. */
+static const char **symbols_of(const struct profile *p, const struct tables *t)
+{
+	const char **symbols = mem_calloc(p->n_funcs + 1, sizeof(*symbols));
+	const struct module *file = NULL;
+	uint32_t module = UINT32_MAX;
+
+	for (size_t i = 0; i < p->n_insns; i++) {
+		const struct profile_insn *in = &p->insns[i];
+		long at;
+
+		if (in->module >= p->n_modules || in->phys_func >= p->n_funcs || symbols[in->phys_func])
+			continue;
+		/* Instructions are sorted by module. */
+		if (in->module != module) {
+			module = in->module;
+			file = NULL;
+			for (size_t k = 0; k < t->files.n; k++)
+				if (strcmp(module_path(t->files.v[k]), p->modules[module].path) == 0)
+					file = t->files.v[k];
+		}
+		at = file ? module_func_at(file, in->vaddr) : -1;
+		if (at >= 0 && !module_func(file, (size_t)at)->made_up)
+			symbols[in->phys_func] = module_func(file, (size_t)at)->linkage;
+	}
+	return symbols;
 }
 
 static void close_tables(struct tables *t)
@@ -279,8 +313,11 @@ int match_names(struct profile *p, const struct truth *t, const char *path, cons
 	if (err == 0)
 		err = take_names(p, t, path, &tables, &match, &j);
 	if (err == 0) {
+		const char **symbols = symbols_of(p, &tables);
+
 		merge(&j);
-		names_match(p, j.funcs, j.n, j.owner);
+		names_match(p, symbols, j.funcs, j.n, j.owner);
+		free(symbols);
 	}
 	j.incomparable = match.incomparable;
 	j.another = match.another;

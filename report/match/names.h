@@ -28,9 +28,10 @@ int match_names(struct profile *p, const struct truth *t, const char *path, cons
 void match_names_fini(struct names_join *j);
 
 /*
- * owner[p->n_funcs] of funcs[n]: matched by linkage name, by name with
- * parameters, by name, and by name without parameters, in that order.
+ * owner[p->n_funcs] of funcs[n]: matched by linkage name, by the name of its symbol, symbols[p->n_funcs] (NULL: not known), by
+ * name with parameters, by name, and by name without parameters, in that order.
  */
-void names_match(struct profile *p, const struct truth_func *funcs, size_t n, uint32_t *owner);
+void names_match(struct profile *p, const char *const *symbols, const struct truth_func *funcs, size_t n,
+                 uint32_t *owner);
 
 #endif

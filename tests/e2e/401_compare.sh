@@ -55,5 +55,29 @@ if command -v valgrind >/dev/null; then
 	check "callgrind's counts" status 0 "$SKIDPROF" compare -i two.data --truth vg.cg --format json
 	check 'of mix are ours exactly' json \
 		'[f["truth"] for f in d["functions"] if f["name"] == "mix"] == [f["truth"] for f in json.load(open("own.json"))["functions"] if f["name"] == "mix"]'
+	# Functions of one file have no linkage name in debug information, and two of them one name: their symbols tell them apart.
+	cat >own.cc <<-'END'
+		#include <stdio.h>
+		#define ALONE __attribute__((noinline))
+		static volatile long sink;
+		ALONE static void walk(long n) { for (long i = 0; i < n; i++) sink += i; }
+		ALONE static void walk(double d, long n) { for (long i = 0; i < 3 * n; i++) sink ^= (long)d; }
+		namespace { ALONE void hidden(long n) { for (long i = 0; i < 2 * n; i++) sink -= i; } }
+		int main(int argc, char **)
+		{
+			for (int i = 0; i < 2000; i++) {
+				walk(argc * 200);
+				walk(argc / 2., argc * 200);
+				hidden(argc * 200);
+			}
+			return 0;
+		}
+	END
+	g++ -O2 -g own.cc -o own-cc && "$SKIDPROF" record --pmu sim -q -o own-cc.data ./own-cc >/dev/null &&
+		valgrind -q --tool=callgrind --callgrind-out-file=own-cc.cg ./own-cc >/dev/null 2>&1
+	check "callgrind's counts by function" status 0 "$SKIDPROF" compare --rollup -i own-cc.data --truth own-cc.cg --format json
+	check 'are of the same functions, told apart by their symbols' json \
+		'[f["name"].split("(")[-2].rsplit("::")[-1].lstrip(")") for f in d["functions"][:3]] == ["walk", "hidden", "walk"] and d["eps_fixed"] < 0.02 and all(abs(f["fixed"] / f["truth"] - 1) < 0.05 for f in d["functions"][:3])'
+	check 'and what no sample fell in was not corrected' json 'all(f["status"] == "raw" for f in d["functions"] if not f["raw"] and not f["fixed"] and f["truth"])'
 fi
 finish
