@@ -3,17 +3,22 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "correct/judge/reasons.h"
 #include "correct/model/model.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "profiler/binary/module.h"
 #include "report/number.h"
 #include "report/report.h"
 
 enum { LINE_MAX_BYTES = 1536, MAX_TROUBLES = 8 };
+
+/* A file without names is worth a line from such a share of the samples on. */
+static const double unnamed_told = 0.1;
 
 static const char *skid_words(enum profile_skid_source source)
 {
@@ -503,6 +508,48 @@ void meta_not_counted(const struct profile *p, FILE *f)
 	print_not_counted(p, &all_columns, f);
 }
 
+/* Of which file most samples are in functions without symbols, "[libz.so.1+0x4970]"; *share: of all samples. */
+static const char *most_unnamed(const struct profile *p, double *share)
+{
+	double all = 0, most = 0, *of = mem_calloc(p->n_modules + 1, sizeof(*of));
+	const char *path = NULL;
+
+	for (size_t i = 0; i < p->n_funcs; i++) {
+		const struct profile_func *func = &p->funcs[i];
+		const double n = func->count.raw_cyc > 0 ? func->count.raw_cyc : func->count.raw_insn;
+
+		all += n;
+		/* The kernel and code made at run time have lines of their own. */
+		if (func->module < p->n_modules && p->modules[func->module].path[0] == '/' &&
+		    func->name[0] == '[' && strstr(func->name, "+0x"))
+			of[func->module] += n;
+	}
+	for (size_t i = 0; i < p->n_modules; i++)
+		if (of[i] > most) {
+			most = of[i];
+			path = p->modules[i].path;
+		}
+	*share = all > 0 ? most / all : 0;
+	free(of);
+	return path;
+}
+
+static void print_unnamed(const struct profile *p, FILE *f)
+{
+	char path[LINE_MAX_BYTES];
+	double share;
+	const char *most = most_unnamed(p, &share);
+
+	if (share < unnamed_told)
+		return;
+	safe(most, path);
+	fprintf(f,
+	        "# %s has no symbols for %.0f%% of the samples: its functions are named by their addresses "
+	        "(a build that is not stripped, debug symbols of its package, or DEBUGINFOD_URLS give "
+	        "names)\n",
+	        path, 100 * share);
+}
+
 static void print_missing(const struct profile *p, const struct meta_columns *columns, FILE *f)
 {
 	const struct profile_meta *m = &p->meta;
@@ -546,6 +593,7 @@ static void print_missing(const struct profile *p, const struct meta_columns *co
 		      "with "
 		      "group values measures it\n",
 		      f);
+	print_unnamed(p, f);
 	print_scaled(p, f);
 	print_unsampled(m, f);
 	print_hidden(m, f);

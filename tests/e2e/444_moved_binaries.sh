@@ -107,4 +107,13 @@ for kind in "${apart[@]}"; do
 	check 'in the first lines, too' grep -q "^# .*debug information is in '${file#./}', which is not there" out
 	mv away "$file"
 done
+
+# A program that was stripped since has its build id still, and no names.
+gcc -O2 -g three.c -o three
+check 'before it is stripped' record_three
+"$SKIDPROF" report -i three.data >out 2>err
+check 'nothing is said of symbols' test "$(grep -c 'has no symbols' out)" = 0
+strip three
+"$SKIDPROF" report -i three.data >out 2>err
+check 'then the first lines say that names are addresses' grep -q "^# .*/three has no symbols for [0-9]*% of the samples" out
 finish
