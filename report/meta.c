@@ -511,12 +511,13 @@ void meta_not_counted(const struct profile *p, FILE *f)
 /* Of which file most samples are in functions without symbols, "[libz.so.1+0x4970]"; *share: of all samples. */
 static const char *most_unnamed(const struct profile *p, double *share)
 {
+	const bool by_cyc = p->meta.cyc_event >= 0;
 	double all = 0, most = 0, *of = mem_calloc(p->n_modules + 1, sizeof(*of));
 	const char *path = NULL;
 
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		const struct profile_func *func = &p->funcs[i];
-		const double n = func->count.raw_cyc > 0 ? func->count.raw_cyc : func->count.raw_insn;
+		const double n = by_cyc ? func->count.raw_cyc : func->count.raw_insn;
 
 		all += n;
 		/* The kernel and code made at run time have lines of their own. */

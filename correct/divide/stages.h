@@ -21,7 +21,7 @@ uint32_t stages_sample(struct stages *st, const struct recording *r, const struc
                        int32_t scope);
 
 /*
- * Sets stay_share of every scope's problem: the share of its bursts, or branch records, that stay in one part; 0: all its time.
+ * Sets stay_share of every scope's problem: the share of its bursts, or branch records, that stay in one part; 0 where all its time does.
  */
 void stages_end(struct stages *st, struct problem *const *scope_problems);
 void stages_free(struct stages *st);

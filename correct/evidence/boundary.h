@@ -28,7 +28,7 @@ void boundary_cross(struct boundary *e, int32_t from, int32_t to, double insn, d
  */
 void boundary_late(struct boundary *e, int32_t from, int32_t to, double insn, double sampled);
 
-/* Where nothing was counted between samples: what one in a scope stands for, of instructions or of cycles. */
+/* Where nothing was counted between samples, so that crossings have no instructions: what one in a scope stands for, of either. */
 void boundary_sampled(struct boundary *e, int32_t scope, double insn, double cyc);
 
 /*

@@ -57,11 +57,11 @@ void evidence_finish(struct evidence *ev);
 int evidence_equations(struct evidence *ev, size_t scope, const struct space *space, struct equations *out);
 void evidence_end(struct evidence *ev);
 
-/* eq. 19: where only time was sampled, spread the draws of a scope by what the paces of its moments may differ by. */
+/* eq. 19: where only time was sampled, spread a scope's draws about their means by what paces of its moments may differ by. */
 void path_spread_paces(struct evidence *ev, size_t scope, unsigned long seed, struct solution *out);
 
 /*
- * eq. 19, where timed paths tell paces: instructions a nanosecond of a scope's time, and their standard deviation; false: too few.
+ * eq. 19, where timed paths tell paces: instructions a nanosecond of a scope's time, and their standard deviation; false: too few paths.
  */
 bool path_timed_pace(struct evidence *ev, size_t scope, unsigned long seed, double *pace, double *sd);
 

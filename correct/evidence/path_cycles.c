@@ -64,7 +64,7 @@ static double bin_begin(unsigned bin)
 	return ldexp(OCTAVE + (bin - SINGLE) % OCTAVE, (int)((bin - SINGLE) / OCTAVE) + 2);
 }
 
-/* How a branch was come to: by the edge of the branch before it.  Way 0 is that of all; an edge's not told is of any before. */
+/* How a branch was come to: by the edge of the branch before it.  Way 0 is that of all; each edge has one of any before, too. */
 struct ways {
 	struct pairs numbers; /* (edge, the edge before) */
 	uint32_t *of_piece;   /* [pieces.n], of the branch that ends it */

@@ -106,7 +106,7 @@ static bool leads_inside(const struct finder *f, uint32_t comp, uint32_t block, 
 	                                        f->view->g->edges[edge].kind == FLOW_CALL);
 }
 
-/* Blocks of a loop and of what is called in it go to `reached`, but for those seen and those claimed.  Returns how many. */
+/* Blocks of a loop and of its callees go to `reached`, but for those seen, and those claimed with all they call.  Returns how many. */
 static uint32_t walk(struct finder *f, uint32_t comp, uint32_t *seen, uint32_t mark)
 {
 	const struct nest *n = &f->nest;

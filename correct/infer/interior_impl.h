@@ -36,7 +36,7 @@ struct finder {
 	uint32_t *of;   /* [E] callee of a CALL edge */
 	uint32_t *comp; /* [B] */
 	VEC(struct callee) callees;
-	uint32_t *order; /* [callees] each after those it calls, first those that can return: n_built */
+	uint32_t *order; /* [callees] each after those it calls; the first n_built can return */
 	size_t n_built;
 	size_t n_steps; /* that callees took so far */
 };

@@ -27,7 +27,7 @@ struct problem_edge {
 	uint32_t graph_edge;
 	int32_t call; /* CALL and RET edges, whose flows must match: the local block that calls; -1 of others, and in a recursion */
 	uint8_t kind;       /* enum flow_edge_kind */
-	uint32_t recursive; /* of a recursion's CALL and RET (eq. 1): 1 + the block that calls; else 0 */
+	uint32_t recursive; /* of a recursion's CALL and RET (eq. 1): 1 + the local caller; else 0 */
 };
 
 struct problem {

@@ -25,7 +25,7 @@ static size_t number_calls(const struct problem *p, const bool *usable, uint32_t
 	return n;
 }
 
-/* The balances as a matrix, of the edges that may carry flow and the blocks at their ends: most others are left out. */
+/* The balances as a matrix, of the edges that may carry flow and the blocks at their ends: of a large region few. */
 struct balances {
 	size_t n_rows, n_cols;
 	uint32_t *edge;   /* [n_cols] of the problem */

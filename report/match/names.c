@@ -43,13 +43,18 @@ static void alias_of(struct profile *p, uint32_t func, const char *symbol, enum 
                      struct alias *out)
 {
 	const struct profile_func *f = &p->funcs[func];
-	const char *name = kind == ALIAS_LINKAGE || !symbol ? f->linkage : symbol;
-	char *full = kind == ALIAS_FULL ? module_full_name(name) : NULL;
+	const char *name = f->linkage;
+	char *full = NULL;
 
 	if (kind == ALIAS_NAME || kind == ALIAS_BARE)
 		name = f->name;
-
-	else if (full)
+	if (kind == ALIAS_SYMBOL && symbol)
+		name = symbol;
+	if (kind == ALIAS_FULL)
+		full = module_full_name(f->linkage);
+	if (kind == ALIAS_FULL && !full && symbol)
+		full = module_full_name(symbol);
+	if (full)
 		name = profile_string(p, full);
 	free(full);
 	*out = (struct alias){ name, kind == ALIAS_BARE ? strcspn(name, "(") : strlen(name), func };
@@ -161,7 +166,9 @@ static const char **symbols_of(const struct profile *p, const struct tables *t)
 					file = t->files.v[k];
 		}
 		at = file ? module_func_at(file, in->vaddr) : -1;
-		if (at >= 0 && !module_func(file, (size_t)at)->made_up)
+		/* What a compiler moved out of a function is that function's (join_cold_part). */
+		if (at >= 0 && !module_func(file, (size_t)at)->made_up &&
+		    !strstr(module_func(file, (size_t)at)->linkage, ".cold"))
 			symbols[in->phys_func] = module_func(file, (size_t)at)->linkage;
 	}
 	return symbols;

@@ -62,7 +62,9 @@ if command -v valgrind >/dev/null; then
 		static volatile long sink;
 		ALONE static void walk(long n) { for (long i = 0; i < n; i++) sink += i; }
 		ALONE static void walk(double d, long n) { for (long i = 0; i < 3 * n; i++) sink ^= (long)d; }
-		namespace { ALONE void hidden(long n) { for (long i = 0; i < 2 * n; i++) sink -= i; } }
+		__attribute__((cold)) ALONE static void rare(long i) { sink = i; }
+		// What leads to rare() is moved out of it, to lower addresses.
+		namespace { ALONE void hidden(long n) { for (long i = 0; i < 2 * n; i++) { sink -= i; if ((i & 255) == 3) { sink ^= 7 * i; rare(i); } } } }
 		int main(int argc, char **)
 		{
 			for (int i = 0; i < 2000; i++) {
