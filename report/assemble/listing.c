@@ -14,6 +14,7 @@ struct making {
 	struct listing *l;
 	struct module *m;
 	struct insn_decoder *decoder;
+	bool another; /* the file there is now is not the one that ran */
 	size_t insn_cap, inlining_cap;
 };
 
@@ -66,8 +67,9 @@ static int open_module(struct making *x, struct listing_modules *modules)
 	if (err < 0)
 		return err;
 	x->l->module = x->m;
-	/* A file of that name that is not the one that ran has other code. */
+	/* A file of that name that is not the one that ran has other code, and other lines at its addresses. */
 	if (trouble && *trouble) {
+		x->another = true;
 		x->l->trouble = trouble;
 		return 0;
 	}
@@ -123,7 +125,7 @@ static void add_inlinings(struct making *x, struct listing_insn *insn)
 	unsigned line = 0;
 	size_t n;
 
-	if (module_state(x->m) != MODULE_OK) {
+	if (x->another || module_state(x->m) != MODULE_OK) {
 		add_known_inlinings(x, insn);
 		return;
 	}

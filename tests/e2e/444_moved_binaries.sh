@@ -30,6 +30,7 @@ check 'annotate has its samples' status 3 "$SKIDPROF" annotate -i three.data --f
 "$SKIDPROF" report -q -i three.data --rollup --limit 0 --format json >rollup.json 2>err
 sums='all(abs(sum(i[k] or 0 for i in f["instructions"]) - (r[k] or 0)) <= 1e-6 * (r[k] or 0) for f in d["functions"] for r in __import__("json").load(open("rollup.json"))["functions"] if (r["full_name"], r["module"]) == (f["full_name"], f["module"]) for k in ("raw", "cycles"))'
 check 'all of them, and no code of another file' json "$sums"' and [f["trouble"] != None and not any(i["text"] for i in f["instructions"]) for f in d["functions"] if f["module"] == "three"] == [True]'
+check 'nor lines of it' json 'not any(i["line"] or i["inlined"] for f in d["functions"] if f["module"] == "three" for i in f["instructions"])'
 check 'the verdict is that, whatever else is unreliable' status 3 "$SKIDPROF" report --raw -i three.data
 check 'and what helps' one_line 'give the directory that holds the right one with --symfs'
 check 'a difference has it in its head' status 3 "$SKIDPROF" diff three.data three.data
