@@ -86,6 +86,7 @@ struct annotate_opts {
 	uint32_t context;      /* cold lines shown around a hot one */
 	double min_share;      /* of a function: less is cold */
 	const char *file;      /* with line: only around that line */
+	size_t same_end; /* of files that have so many names in common with it at least, as report_same_end() counts */
 	uint32_t line;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An annotated function as text. */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -436,14 +437,23 @@ static void print_gap(const struct out *x, const char *file, uint32_t last, uint
 	print_between(x, file, next - around, next - 1);
 }
 
+static bool is_asked_for(const struct out *x, const struct anno_node *n)
+{
+	char path[PATH_MAX];
+
+	if (!n->is_line || n->line != x->o->line)
+		return false;
+	report_path(NULL, n->file, path, sizeof(path));
+	return report_same_end(path, x->o->file) >= x->o->same_end;
+}
+
 /* Is a node of the line that was asked for, or around one? */
 static bool holds_line(const struct out *x, uint32_t node)
 {
 	for (uint32_t i = node; i < x->a->nodes[node].end; i++) {
 		const struct anno_node *n = &x->a->nodes[i];
 
-		if (n->is_line && n->line == x->o->line &&
-		    strcmp(report_base(n->file), report_base(x->o->file)) == 0)
+		if (is_asked_for(x, n))
 			return true;
 	}
 	return false;
@@ -680,8 +690,7 @@ static bool insn_is_hot(const struct out *x, size_t i)
 
 	if (x->o->file) {
 		for (uint32_t n = a->leaf[i]; n != NODE_NONE; n = a->nodes[n].parent)
-			if (a->nodes[n].is_line && a->nodes[n].line == x->o->line &&
-			    strcmp(report_base(a->nodes[n].file), report_base(x->o->file)) == 0)
+			if (is_asked_for(x, &a->nodes[n]))
 				return true;
 		return false;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* skidprof annotate: the command line. */
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/mem.h"
 #include "report/annotate.h"
 #include "report/assemble/assemble.h"
 #include "report/cmd.h"
@@ -55,7 +57,8 @@ struct options {
 	struct listing_modules modules;
 	unsigned long long context, limit;
 	const char *what;
-	char file[1024]; /* of FILE:LINE */
+	char file[1024];     /* of FILE:LINE */
+	char path[PATH_MAX]; /* cleaned of "." and ".." */
 };
 
 /* Of two arguments one may be the recording, as other commands take it. */
@@ -168,12 +171,46 @@ static void mark_by_name(const struct profile *p, const char *name, bool *wanted
 		sp_note("'%s' is inlined, and not called: what holds it is shown", name);
 }
 
-static void mark_by_line(const struct profile *p, const char *file, uint32_t line, bool *wanted)
+/* How much of its end the path of a file has in common with what was asked for; *path: the whole of it. */
+static size_t same_end(const struct profile *p, uint32_t file, const char *asked, char path[PATH_MAX])
 {
-	for (size_t i = 0; i < p->n_insns; i++)
-		if (p->insns[i].line == line &&
-		    !strcmp(report_base(report_file(p, p->insns[i].file)), report_base(file)))
-			wanted[p->insns[i].phys_func] = true;
+	report_path(p->file_dirs ? p->file_dirs[file] : NULL, report_file(p, file), path, PATH_MAX);
+	return report_same_end(path, asked);
+}
+
+/*
+ * A file is named by as much of its path as tells it: of those that could be meant the ones that share most with it, so that
+ * of two files of one name a folder tells one, and a path of another machine finds its file by its end.
+ */
+static void mark_by_line(const struct profile *p, struct annotate_opts *o, bool *wanted)
+{
+	size_t *ends = mem_calloc(p->n_files + 1, sizeof(*ends));
+	char path[PATH_MAX], first[PATH_MAX] = "", other[PATH_MAX] = "";
+
+	o->same_end = 1;
+	for (uint32_t i = 0; i < p->n_files; i++) {
+		ends[i] = same_end(p, i, o->file, path);
+		o->same_end = ends[i] > o->same_end ? ends[i] : o->same_end;
+	}
+	for (size_t i = 0; i < p->n_insns; i++) {
+		const struct profile_insn *insn = &p->insns[i];
+
+		if (insn->line != o->line || insn->file >= p->n_files || ends[insn->file] < o->same_end)
+			continue;
+		wanted[insn->phys_func] = true;
+		same_end(p, insn->file, o->file, path);
+		if (!*first)
+			memcpy(first, path, sizeof(path));
+		else if (strcmp(first, path) != 0)
+			memcpy(other, path, sizeof(path));
+	}
+	free(ends);
+	if (*first && o->same_end < report_same_end(o->file, o->file))
+		sp_note("%s:%u is taken for a line of %s", o->file, o->line, first);
+	if (*other)
+		sp_note("%s:%u is a line of %s, of %s, and perhaps of more: a folder before the name tells "
+		        "one",
+		        o->file, o->line, first, other);
 }
 
 struct chosen {
@@ -200,8 +237,9 @@ static int choose(const struct profile *p, struct options *o, struct chosen **ou
 	if (err < 0)
 		goto out;
 	if (place) {
-		o->annotate.file = o->file;
-		mark_by_line(p, o->file, o->annotate.line, wanted);
+		report_path(NULL, o->file, o->path, sizeof(o->path));
+		o->annotate.file = o->path;
+		mark_by_line(p, &o->annotate, wanted);
 	} else if (o->what) {
 		mark_by_name(p, o->what, wanted);
 	}

@@ -42,6 +42,8 @@ void profile_free(struct profile *p)
 	free(p->insns);
 	free(p->files);
 	free(p->modules);
+	free(p->unsampled);
+	free(p->file_dirs);
 	free(p->blocks);
 	free(p->ways);
 	free(p->trips);

@@ -367,9 +367,13 @@ struct profile {
 	struct profile_meta meta;
 	struct profile_module *modules;
 	size_t n_modules;
+	/* Paths of files that exact counts alone tell of: module n_modules + i of a function is unsampled[i]. */
+	const char **unsampled;
+	size_t n_unsampled;
 	struct profile_mapped *mapped;
 	size_t n_mapped;
 	const char **files;
+	const char **file_dirs; /* that a path in `files` is relative to, where it is; NULL = not known */
 	size_t n_files;
 	struct profile_insn *insns; /* sorted by (module, vaddr): all in regions, all with samples */
 	size_t n_insns;

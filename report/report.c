@@ -200,6 +200,46 @@ const char *report_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+void report_path(const char *dir, const char *file, char *out, size_t size)
+{
+	bool relative = *file != '/' && dir && *dir;
+	size_t n_names = 0, len;
+	char *to = out;
+
+	snprintf(out, size, "%s%s%s", relative ? dir : "", relative ? "/" : "", file);
+	for (const char *from = out + strspn(out, "/"), *root = from > out ? "/" : ""; *from;
+	     from += len, from += strspn(from, "/")) {
+		len = strcspn(from, "/");
+		if (len == 1 && *from == '.')
+			continue;
+		if (len == 2 && from[0] == '.' && from[1] == '.' && n_names) {
+			n_names--;
+			while (to > out && *--to != '/')
+				;
+			continue;
+		}
+		n_names += !(len == 2 && from[0] == '.' && from[1] == '.');
+		if (to > out || *root)
+			*to++ = '/';
+		memmove(to, from, len);
+		to += len;
+	}
+	*to = '\0';
+}
+
+size_t report_same_end(const char *x, const char *y)
+{
+	size_t i = strlen(x), j = strlen(y), n = 0;
+
+	while (i && j && x[i - 1] == y[j - 1]) {
+		i--;
+		j--;
+		n += x[i] == '/';
+	}
+	/* What has no slash before it in both is a name where it begins both, or one of them. */
+	return n + ((!i || x[i - 1] == '/') && (!j || y[j - 1] == '/') && x[i] && x[i] != '/');
+}
+
 const char *report_command_base(const char *line)
 {
 	size_t n = strcspn(line, " ");
@@ -211,7 +251,11 @@ const char *report_command_base(const char *line)
 
 const char *report_module(const struct profile *p, uint32_t module)
 {
-	return module < p->n_modules && p->modules[module].path ? p->modules[module].path : "";
+	size_t unsampled = module - p->n_modules;
+
+	if (module >= p->n_modules)
+		return unsampled < p->n_unsampled ? p->unsampled[unsampled] : "";
+	return p->modules[module].path ? p->modules[module].path : "";
 }
 
 const char *report_file(const struct profile *p, uint32_t file)

@@ -139,6 +139,12 @@ int report_no_match(const struct profile *p, const char *pattern);
 /* "dir/file.c" -> "file.c". */
 const char *report_base(const char *path);
 
+/* The path of a file of the folder `dir` (NULL = not known), without "." and "name/..". */
+void report_path(const char *dir, const char *file, char *out, size_t size);
+
+/* How many names two paths have in common at their ends: 2 of "/a/b/c.h" and "b/c.h", 0 of "c.h" and "d.h". */
+size_t report_same_end(const char *x, const char *y);
+
 /* "dir/app 3" -> "app 3". */
 const char *report_command_base(const char *line);
 

@@ -13,7 +13,7 @@ struct func_index {
 	struct profile *p;
 	struct pairs inlinings; /* (module, inlining id) */
 	struct pairs files;     /* by the address of the name: modules keep theirs alive */
-	size_t func_cap, file_cap;
+	size_t func_cap, file_cap, dir_cap;
 };
 
 void func_index_new(struct profile *p, struct func_index **out)
@@ -23,7 +23,7 @@ void func_index_new(struct profile *p, struct func_index **out)
 	index->p = p;
 	*out = index;
 	/* Number 0 is "unknown". */
-	func_index_file(index, "");
+	func_index_file(index, "", NULL);
 }
 
 void func_index_free(struct func_index *index)
@@ -35,7 +35,7 @@ void func_index_free(struct func_index *index)
 	free(index);
 }
 
-long func_index_file(struct func_index *index, const char *file)
+long func_index_file(struct func_index *index, const char *file, const char *dir)
 {
 	struct profile *p = index->p;
 	long i;
@@ -43,11 +43,15 @@ long func_index_file(struct func_index *index, const char *file)
 	if (!file)
 		return 0;
 	i = pairs_must(&index->files, (uint64_t)(uintptr_t)file, 0);
-	if ((size_t)i < p->n_files)
-		return i;
-	vec_room_raw((void **)&p->files, &index->file_cap, p->n_files + 1, sizeof(*p->files));
-	p->files[p->n_files] = profile_string(p, file);
-	p->n_files++;
+	if ((size_t)i == p->n_files) {
+		vec_room_raw((void **)&p->files, &index->file_cap, p->n_files + 1, sizeof(*p->files));
+		vec_room_raw((void **)&p->file_dirs, &index->dir_cap, p->n_files + 1, sizeof(*p->file_dirs));
+		p->files[p->n_files] = profile_string(p, file);
+		p->file_dirs[p->n_files] = NULL;
+		p->n_files++;
+	}
+	if (dir && *file != '/' && !p->file_dirs[i])
+		p->file_dirs[i] = profile_string(p, dir);
 	return i;
 }
 
@@ -56,7 +60,7 @@ static void add_func(struct func_index *index, uint32_t module_id, const struct 
 {
 	struct profile *p = index->p;
 	struct profile_func *f;
-	long file = func_index_file(index, inlining->file);
+	long file = func_index_file(index, inlining->file, NULL);
 
 	vec_room_raw((void **)&p->funcs, &index->func_cap, (size_t)number + 1, sizeof(*p->funcs));
 	f = &p->funcs[number];

@@ -34,7 +34,7 @@ static struct profile_insn *add_insn(struct assembly *a, uint32_t module, uint64
 		                       .count = { .lo = NAN, .hi = NAN } };
 	func_index_find(a->funcs, module, m, vaddr, &insn->func, &insn->phys_func);
 	module_line(m, vaddr, &file, &insn->line);
-	insn->file = (uint32_t)func_index_file(a->funcs, file);
+	insn->file = (uint32_t)func_index_file(a->funcs, file, module_file_dir(m, file));
 	p->n_insns++;
 	return insn;
 }

@@ -295,8 +295,19 @@ static void find_gaps(struct join *j, struct truth_join *out)
 	free(object_of);
 }
 
+static void name_unsampled(struct join *j)
+{
+	struct profile *p = j->p;
+
+	free(p->unsampled);
+	p->unsampled = mem_calloc(j->t->n_objects + 1, sizeof(*p->unsampled));
+	for (p->n_unsampled = 0; p->n_unsampled < j->t->n_objects; p->n_unsampled++)
+		p->unsampled[p->n_unsampled] = profile_string(p, j->t->objects[p->n_unsampled]);
+}
+
 static void take(struct join *j, struct truth_join *out)
 {
+	name_unsampled(j);
 	out->own = j->own.v;
 	out->rolled = j->rolled.v;
 	out->incomparable = j->match.incomparable;

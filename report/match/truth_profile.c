@@ -37,7 +37,7 @@ static void add_insn(struct profile *p, struct func_index *funcs, struct module 
 		                       .count = { .insn = (double)t->n, .lo = NAN, .hi = NAN } };
 	func_index_find(funcs, t->object, m, t->vaddr, &insn->func, &insn->phys_func);
 	module_line(m, t->vaddr, &file, &line);
-	number = func_index_file(funcs, file);
+	number = func_index_file(funcs, file, module_file_dir(m, file));
 	insn->file = (uint32_t)number;
 	insn->line = line;
 	p->n_insns++;

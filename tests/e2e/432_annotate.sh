@@ -112,6 +112,53 @@ check 'of a newer one it is said that it may not be' has out '(newer than the pr
 check 'no such folder' status 2 "$SKIDPROF" annotate -i two.data --source-dir nowhere main
 check 'is said' one_line "there is no folder 'nowhere'"
 
+# Two headers of one name: a folder tells them apart, whatever a path was relative to when it was compiled.
+mkdir -p one other
+printf 'static inline unsigned up(unsigned x)\n{\n\treturn x * 2654435761u;\n}\n' >one/util.h
+printf 'static inline unsigned down(unsigned x)\n{\n\tx ^= x >> 5;\n\treturn x ^ x << 7;\n}\n' >other/util.h
+cat >main.c <<'C'
+#include <stdio.h>
+#include "one/util.h"
+#include "other/util.h"
+unsigned beside(unsigned n);
+int main(void)
+{
+	unsigned s = 1;
+
+	for (unsigned i = 0; i < 300000; i++)
+		s = down(up(s) + i);
+	printf("%u\n", s + beside(300000));
+	return 0;
+}
+C
+cat >other/beside.c <<'C'
+#include "../one/util.h"
+unsigned beside(unsigned n)
+{
+	unsigned s = n;
+
+	for (unsigned i = 0; i < n; i++)
+		s ^= up(s + i);
+	return s;
+}
+C
+(cd other && gcc -O2 -g -c beside.c) && gcc -O2 -g main.c other/beside.o -o headers
+check 'headers of one name: it is recorded' status 0 "$SKIDPROF" record -q --pmu sim -o headers.data ./headers
+lines='{l["function"] for l in json.load(open("lines.json"))["lines"] if l["line"] == 3 and l["file"] and l["file"].endswith("util.h")}'
+"$SKIDPROF" report -q -i headers.data --lines --format json >lines.json 2>err
+check 'both have a third line' python3 -c "import json, sys; sys.exit($lines != {'up', 'down'})"
+check 'a name alone' status 0 "$SKIDPROF" annotate -i headers.data --asm util.h:3
+check 'is both' sh -c 'grep -q "\[up\]" out && grep -q "\[down\]" out'
+check 'and that is said' sh -c 'grep -q "util.h:3 is a line of .*one/util.h, of .*other/util.h\|util.h:3 is a line of .*other/util.h, of .*one/util.h" err'
+for path in one/util.h "$PWD/one/util.h" ./other/../one/util.h /elsewhere/one/util.h; do
+	check "$path" status 0 "$SKIDPROF" annotate -i headers.data --asm "$path:3"
+	check 'is one' sh -c 'grep -q "\[up\]" out && ! grep -q "\[down\]" out'
+	check 'in all that hold it' sh -c 'grep -q "^main, " out && grep -q "^beside, " out'
+done
+check 'a path of elsewhere is said to be taken for it' sh -c 'grep -q "^skidprof: /elsewhere/one/util.h:3 is taken for a line of $PWD/one/util.h" err'
+check 'a line that one of them has not' status 1 "$SKIDPROF" annotate -i headers.data one/util.h:4
+check 'is not taken from the other' one_line 'no instruction of one/util.h:4 is in this profile'
+
 check 'no such function' status 1 "$SKIDPROF" annotate -i two.data mian
 check 'the nearest is named' one_line "did you mean 'main'?"
 check 'no such line' status 1 "$SKIDPROF" annotate -i two.data two.c:9999
