@@ -4,6 +4,7 @@
  * samples.  Each is decoded once, whichever function reaches it first: the
  * functions of hand-written assembly share code.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "correct/flow/build.h"
@@ -96,45 +97,19 @@ static bool symbol_find(const struct flow_build *b, const char *name, uint32_t *
 
 static bool name_never_returns(const char *linkage)
 {
-	static const char *const names[] = {
-		"abort",
-		"exit",
-		"_exit",
-		"_Exit",
-		"quick_exit",
-		"__stack_chk_fail",
-		"__assert_fail",
-		"__assert",
-		"__fortify_fail",
-		"__chk_fail",
-		"longjmp",
-		"_longjmp",
-		"siglongjmp",
-		"__longjmp_chk",
-		"pthread_exit",
-		"__cxa_throw",
-		"__cxa_rethrow",
-		"__cxa_bad_cast",
-		"_Unwind_Resume",
-		"__cxa_throw_bad_array_new_length",
-		"_ZSt9terminatev",
-		"__cxa_call_unexpected",
-		"__libc_fatal",
-		"__cxa_pure_virtual",
-		"err",
-		"errx",
-		"verr",
-		"verrx",
-		"rust_begin_unwind",
-		"__cxa_call_terminate",
-	};
+	static const char names[] =
+	        " abort exit _exit _Exit quick_exit __stack_chk_fail __assert_fail __assert "
+	        "__fortify_fail __chk_fail longjmp _longjmp siglongjmp __longjmp_chk pthread_exit "
+	        "__cxa_throw __cxa_rethrow __cxa_bad_cast _Unwind_Resume "
+	        "__cxa_throw_bad_array_new_length _ZSt9terminatev __cxa_call_unexpected __libc_fatal "
+	        "__cxa_pure_virtual err errx verr verrx rust_begin_unwind __cxa_call_terminate ";
 	static const char *const prefixes[] = { "_ZSt17__throw_", "_ZSt16__throw_",    "_ZSt19__throw_",
 		                                "_ZSt20__throw_", "_ZSt24__throw_",    "_ZSt25__throw_",
 		                                "_ZSt28__throw_", "_ZN4core9panicking" };
+	char word[64];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(linkage, names[i]) == 0)
-			return true;
+	if (snprintf(word, sizeof(word), " %s ", linkage) < (int)sizeof(word) && strstr(names, word))
+		return true;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (strncmp(linkage, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;

@@ -249,14 +249,6 @@ struct unreached {
 	VEC(uint32_t) sites; /* unresolved calls in hot functions */
 };
 
-static bool has_unresolved_call(const struct flow_build *b, const struct unreached *u, uint32_t fn)
-{
-	for (size_t i = 0; i < u->sites.n; i++)
-		if (b->nodes.v[u->sites.v[i]].fn == fn)
-			return true;
-	return false;
-}
-
 static bool is_program_start(const struct flow_build *b, const struct flow_fn *f)
 {
 	const struct module_func *s = flow_symbol_at(b, f->module, f->vaddr);
@@ -282,31 +274,69 @@ static bool is_hot_fn(const struct flow_build *b, const struct flow_fn *f, doubl
 	return heat >= model->small * total;
 }
 
+/* What is known of a function: KNOWN is how it is come to, LEADS to hot code of which that is not. */
+enum { HOT = 1, REACHED = 2, NO_GUESS = 4, KNOWN = 8, LEADS = 16 };
+
+/* Functions that a marked one leads to are marked, or back, those that lead to it; but not what is `but`. */
+static void spread(const struct flow_build *b, uint8_t *is, uint8_t mark, uint8_t but, bool back)
+{
+	for (bool more = true; more;) {
+		more = false;
+		for (size_t i = 0; i < b->links.n; i++) {
+			uint32_t to = flow_fn_at(b, b->links.v[i].to_module, b->links.v[i].to_vaddr),
+			         from = b->nodes.v[b->links.v[i].from].fn, next = back ? from : to;
+
+			if (to == FLOW_NONE || !(is[back ? to : from] & mark) || is[next] & (mark | but))
+				continue;
+			is[next] |= mark;
+			more = true;
+		}
+	}
+}
+
+/* Besides hot functions those of few samples, where nothing else leads to hot code that they call. */
 static void find_unreached(struct flow_build *b, struct unreached *u)
 {
-	uint8_t *reached = mem_calloc(b->fns.n + 1, 1), *hot = mem_calloc(b->fns.n + 1, 1);
+	uint8_t *is = mem_calloc(b->fns.n + 1, 1);
 	double total = 0;
+	size_t n_hot;
 
 	for (size_t i = 0; i < b->in->n_hot; i++)
 		total += b->in->hot[i].weight;
-	for (size_t i = 0; i < b->fns.n; i++)
-		hot[i] = is_hot_fn(b, &b->fns.v[i], total);
 	for (size_t i = 0; i < b->links.n; i++) {
 		uint32_t fn = flow_fn_at(b, b->links.v[i].to_module, b->links.v[i].to_vaddr);
 
 		if (fn != FLOW_NONE)
-			reached[fn] = 1;
+			is[fn] |= REACHED;
 	}
-	for (uint32_t i = 0; i < b->nodes.n; i++)
-		if (b->nodes.v[i].unresolved && b->nodes.v[i].insn.flow == INSN_CALL_IND &&
-		    hot[b->nodes.v[i].fn])
-			vec_add(&u->sites, i);
-	for (uint32_t i = 0; i < b->fns.n; i++)
-		if (hot[i] && !reached[i] && !is_program_start(b, &b->fns.v[i]) &&
-		    !has_unresolved_call(b, u, i))
+	for (size_t i = 0; i < b->fns.n; i++)
+		is[i] |= (is_hot_fn(b, &b->fns.v[i], total) ? HOT : 0) |
+		         (!b->fns.v[i].hot || is_program_start(b, &b->fns.v[i]) ? NO_GUESS : 0);
+	for (uint32_t i = 0; i < b->nodes.n; i++) {
+		uint32_t fn = b->nodes.v[i].fn;
+
+		if (!b->nodes.v[i].unresolved || b->nodes.v[i].insn.flow != INSN_CALL_IND || !(is[fn] & HOT))
+			continue;
+		vec_add(&u->sites, i);
+		is[fn] |= NO_GUESS;
+	}
+	for (uint32_t i = 0; i < b->fns.n; i++) {
+		if (is[i] & (HOT | NO_GUESS) && !(is[i] & REACHED))
+			is[i] |= KNOWN;
+		if ((is[i] & (HOT | REACHED | NO_GUESS)) == HOT)
 			vec_add(&u->fns, i);
-	free(reached);
-	free(hot);
+	}
+	spread(b, is, KNOWN, 0, false);
+	for (size_t i = 0; i < b->fns.n; i++)
+		is[i] |= (is[i] & (HOT | KNOWN)) == HOT ? LEADS : 0;
+	spread(b, is, LEADS, KNOWN, true);
+	n_hot = u->fns.n;
+	for (uint32_t i = 0; i < b->fns.n; i++)
+		if ((is[i] & (LEADS | REACHED | NO_GUESS)) == LEADS)
+			vec_add(&u->fns, i);
+	if (u->fns.n > EFFORT_GUESSED)
+		u->fns.n = n_hot;
+	free(is);
 }
 
 /*
