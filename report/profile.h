@@ -42,6 +42,8 @@ struct profile_insn {
 	uint32_t file;      /* profile->files, 0 = unknown ("") */
 	uint32_t line;      /* 0 = unknown */
 	uint32_t block;     /* position of its block in the region's draws; UINT32_MAX = none */
+	uint32_t
+	        open_part; /* the part of its region that nothing settles, which it lies in, from 1; 0 = none */
 	uint8_t size_bytes;
 	uint8_t status; /* enum profile_status of its region: what its own interval makes of it profile_judge() says */
 	const char *text; /* disassembly; "" if not decoded */

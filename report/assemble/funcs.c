@@ -51,6 +51,8 @@ static bool is_unread(const struct profile_module *m)
 struct whole {
 	double a_sample; /* instructions that one stands for, of all that is told; 0 = not known */
 	bool is_off;     /* corrected counts do not come to what was sampled */
+	/* Parts of regions that nothing settles: the weight of each, and what of it is the function's that is judged. */
+	double *open_parts, *open_here;
 };
 
 /* An instruction's weight in its function's status: of time, where that was sampled; else by executions. */
@@ -58,6 +60,27 @@ static double weight_in(const struct profile *p, const struct profile_count *fun
                         const struct profile_insn *insn)
 {
 	return profile_weight(p, func) > 0 ? profile_weight(p, &insn->count) : insn->count.insn;
+}
+
+/*
+ * Does a function share a part of its region, which nothing settles, with others?  The skid leaves a part's total as it is, and so
+ * the raw count of what has all of it, but moves samples about in it.
+ */
+static bool shares_open_part(const struct whole *whole, const struct profile_insn *insn)
+{
+	uint32_t part = insn->open_part;
+
+	return part && whole->open_here[part] < (1 - reason_limit_partly_outside) * whole->open_parts[part];
+}
+
+/* What of each open part lies in these instructions; sign -1 forgets it. */
+static void add_open_parts(const struct profile *p, const uint32_t *insns, size_t n, double sign,
+                           double *open_parts)
+{
+	for (size_t k = 0; k < n; k++)
+		if (p->insns[insns[k]].open_part)
+			open_parts[p->insns[insns[k]].open_part] +=
+			        sign * profile_weight(p, &p->insns[insns[k]].count);
 }
 
 /* Regions of one function whose reasons are weighed against one another: further ones have little of it. */
@@ -113,16 +136,23 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		const struct profile_insn *insn = &p->insns[insns[k]];
 		const struct profile_region *r = insn->region >= 0 ? &p->regions[insn->region] : NULL;
 		const double weight = weight_in(p, count, insn);
+		bool left_raw, shared;
 
 		all += weight;
 		if (is_unread(&p->modules[insn->module]))
 			doubts_add(&unread, p->modules[insn->module].trouble, weight);
 		/* Without draws in a region that has some: left raw, as if it were outside, but where the region is no better. */
-		if (!r || (r->n_draws && insn->block == UINT32_MAX && r->status != PROFILE_UNRELIABLE)) {
+		left_raw = r && r->n_draws && insn->block == UINT32_MAX && r->status != PROFILE_UNRELIABLE;
+		shared = left_raw && shares_open_part(whole, insn);
+		if (!r || (left_raw && !shared)) {
 			doubts_add(&outside, insn->why_raw ? insn->why_raw : reason_text_outside, weight);
 			continue;
 		}
 		in_region += weight;
+		if (shared) {
+			doubts_add(&unreliable, insn->why_raw ? insn->why_raw : r->why, weight);
+			continue;
+		}
 		misled += r->misled ? weight : 0;
 		*evidence |= r->evidence;
 		doubts_add(&unreliable, r->why,
@@ -254,6 +284,18 @@ static struct whole whole_of(const struct work *w, const struct profile *p)
 		                         fabs(insn / raw - 1) > reason_limit_total_off + 3 / sqrt(n) };
 }
 
+static uint8_t judge_with_parts(const struct profile *p, const uint32_t *insns, size_t n,
+                                const struct profile_count *count, const struct whole *whole,
+                                uint8_t *evidence, const char **why)
+{
+	uint8_t status;
+
+	add_open_parts(p, insns, n, 1, whole->open_here);
+	status = judge(p, insns, n, count, whole, evidence, why);
+	add_open_parts(p, insns, n, -1, whole->open_here);
+	return status;
+}
+
 static void judge_funcs(struct profile *p, const struct groups *own, const struct groups *rolled,
                         const struct whole *whole)
 {
@@ -265,10 +307,14 @@ static void judge_funcs(struct profile *p, const struct groups *own, const struc
 		struct profile_func *func = &p->funcs[f];
 		size_t at = own->first[f], at_rolled = rolled->first[f];
 
-		func->status = judge(p, own->of + at, own->first[f + 1] - at, &func->count, whole,
-		                     &func->evidence, &func->why);
-		func->rolled_status = judge(p, rolled->of + at_rolled, rolled->first[f + 1] - at_rolled,
-		                            &func->rolled, whole, &func->rolled_evidence, &func->rolled_why);
+		func->status = judge_with_parts(p, own->of + at, own->first[f + 1] - at, &func->count, whole,
+		                                &func->evidence, &func->why);
+		func->rolled_status =
+		        judge_with_parts(p, rolled->of + at_rolled, rolled->first[f + 1] - at_rolled,
+		                         &func->rolled, whole, &func->rolled_evidence, &func->rolled_why);
+		for (size_t k = at; k < own->first[f + 1] && func->status == PROFILE_UNRELIABLE; k++)
+			if (p->insns[own->of[k]].open_part)
+				p->insns[own->of[k]].status = PROFILE_UNRELIABLE;
 		if (profile_matters(p, &func->count, total) && func->status > p->worst)
 			p->worst = func->status;
 	}
@@ -302,7 +348,11 @@ void assemble_funcs(struct assembly *a)
 	}
 	sp_progress_end();
 	whole = whole_of(a->w, p);
+	whole.open_parts = mem_calloc(2 * (a->w->scopes.n + 1), sizeof(*whole.open_parts));
+	whole.open_here = whole.open_parts + a->w->scopes.n + 1;
+	add_open_parts(p, own.of, p->n_insns, 1, whole.open_parts);
 	judge_funcs(p, &own, &rolled, &whole);
+	free(whole.open_parts);
 	judge_regions(p);
 	groups_fini(&own);
 	groups_fini(&rolled);

@@ -66,11 +66,11 @@ uint8_t assemble_status(const struct work *w, size_t r)
  * Is a block of the region in a scope that was solved?  Code between the
  * loops of a region, and loops hardly sampled, keep their raw counts: the
  * region's draws repeat those, which is no reason to show them as certain.
- * *why: the sentence of the scope that was not, NULL where it is in none.
+ * *unsolved: the scope that was not, SIZE_MAX where it is in none.
  */
-static bool is_solved(const struct work *w, size_t region, uint32_t graph_block, const char **why)
+static bool is_solved(const struct work *w, size_t region, uint32_t graph_block, size_t *unsolved)
 {
-	*why = NULL;
+	*unsolved = SIZE_MAX;
 	if (w->solutions[region].averaged)
 		return true;
 	for (size_t s = 0; s < w->scopes.n; s++) {
@@ -85,7 +85,7 @@ static bool is_solved(const struct work *w, size_t region, uint32_t graph_block,
 			continue;
 		if (w->scope_solutions[s].n_draws)
 			return true;
-		*why = w->scope_solutions[s].why;
+		*unsolved = s;
 	}
 	return false;
 }
@@ -98,8 +98,10 @@ static void add_region_insns(struct assembly *a, size_t r)
 
 	for (size_t b = 0; b < prob->n_blocks; b++) {
 		const struct problem_block *block = &prob->blocks[b];
-		const char *why = NULL;
-		bool drawn = sol->n_draws && is_solved(a->w, r, block->graph_block, &why);
+		size_t unsolved = SIZE_MAX;
+		bool drawn = sol->n_draws && is_solved(a->w, r, block->graph_block, &unsolved);
+		const struct solution *of_part =
+		        drawn || unsolved == SIZE_MAX ? NULL : &a->w->scope_solutions[unsolved];
 		double mean = NAN, lo = NAN, hi = NAN;
 
 		if (drawn)
@@ -120,7 +122,10 @@ static void add_region_insns(struct assembly *a, size_t r)
 			insn = add_insn(a, module, prob->insns[i].vaddr);
 			insn->region = (int32_t)r;
 			insn->block = drawn ? (uint32_t)b : UINT32_MAX;
-			insn->why_raw = !drawn && why && *why ? profile_string(a->p, why) : NULL;
+			insn->why_raw = of_part && *of_part->why ? profile_string(a->p, of_part->why) : NULL;
+			insn->open_part = of_part && of_part->verdict == VERDICT_UNRELIABLE
+			                          ? (uint32_t)unsolved + 1
+			                          : 0;
 			insn->size_bytes = prob->insns[i].size_bytes;
 			insn->status = drawn || !sol->n_draws ? assemble_status(a->w, r) : PROFILE_RAW;
 			insn->count.raw_insn = prob->seen_insn[i];

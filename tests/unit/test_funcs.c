@@ -123,7 +123,42 @@ static void what_was_not_solved_says_why(void **state)
 	assert_string_equal(b->func.why, reason_text_outside);
 	b->insns[1].count.cyc = 1000;
 	assemble_funcs(&b->a);
+	assert_int_equal(b->func.status, PROFILE_RAW);
 	assert_string_equal(b->func.why, "its part");
+	free(b);
+}
+
+/* The total of a part that nothing settles is right as sampled, what its functions have of it is not. */
+static void of_a_part_that_is_open_functions_that_share_it_are_unreliable(void **state)
+{
+	struct bench *b = make_bench();
+	struct profile_func funcs[2] = { 0 };
+
+	(void)state;
+	b->p.funcs = funcs;
+	b->p.n_funcs = 2;
+	b->w.scopes.n = 1;
+	for (int r = 0; r < REGIONS; r++) {
+		b->regions[r].n_draws = 100;
+		b->regions[r].status = PROFILE_WEAK;
+	}
+	for (int i = 0; i < INSNS; i++)
+		if (i % REGIONS == 1) {
+			b->insns[i].open_part = 1;
+			b->insns[i].why_raw = "its part";
+			b->insns[i].count.cyc = 1000;
+		}
+	assemble_funcs(&b->a);
+	assert_int_equal(funcs[0].status, PROFILE_RAW);
+	assert_string_equal(funcs[0].why, "its part");
+	b->insns[REGIONS + 1].func = b->insns[REGIONS + 1].phys_func = 1;
+	assemble_funcs(&b->a);
+	for (int f = 0; f < 2; f++) {
+		assert_int_equal(funcs[f].status, PROFILE_UNRELIABLE);
+		assert_int_equal(funcs[f].rolled_status, PROFILE_UNRELIABLE);
+		assert_string_equal(funcs[f].why, "its part");
+	}
+	assert_int_equal(b->insns[1].status, PROFILE_UNRELIABLE);
 	free(b);
 }
 
@@ -133,6 +168,7 @@ int main(void)
 		cmocka_unit_test(the_reason_is_that_of_most_of_it),
 		cmocka_unit_test(doubt_counts_in_proportion),
 		cmocka_unit_test(what_was_not_solved_says_why),
+		cmocka_unit_test(of_a_part_that_is_open_functions_that_share_it_are_unreliable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
