@@ -5,6 +5,9 @@
 
 enum { MOST_FRAMES = 1 << 22 };
 
+/* Where a signal's handler returns to, whom the kernel calls: code of the kernel's choice, and so nobody's call. */
+enum { BY_SIGNAL = 1 };
+
 static uint32_t top_func(const struct calls *c)
 {
 	return c->frames.n ? c->frames.v[c->frames.n - 1].func : CALLS_NOBODY;
@@ -133,6 +136,10 @@ void calls_step(struct calls *c, enum sim_exit exit, uint64_t behind, uint64_t n
 			pop_to(c, n);
 			return;
 		}
+		if (c->frames.v[n - 1].return_ip == BY_SIGNAL) {
+			pop_to(c, n - 1);
+			return;
+		}
 		c->n_lost++;
 	}
 	if (c->frames.n == c->looking_up && (to->func || exit == SIM_X_JUMP_IND)) {
@@ -147,6 +154,13 @@ void calls_step(struct calls *c, enum sim_exit exit, uint64_t behind, uint64_t n
 		enter(c, to->func);
 	else if (to->func)
 		pop_above(c, to->func);
+}
+
+void calls_signal(struct calls *c, const struct calls_place *to)
+{
+	c->from_stub = c->from_entry = false;
+	if (!c->failed)
+		push(c, to->called, BY_SIGNAL);
 }
 
 void calls_end(struct calls *c)

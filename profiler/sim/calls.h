@@ -31,8 +31,9 @@ struct calls_place {
 };
 
 struct calls_frame {
-	uint64_t return_ip; /* behind the call; 0: it was jumped to, or a thread began */
-	uint64_t since;     /* the thread's instructions when it was entered */
+	uint64_t
+	        return_ip; /* behind the call; 0: it was jumped to, or a thread began; 1: a signal's handler */
+	uint64_t since;    /* the thread's instructions when it was entered */
 	uint32_t func;
 };
 
@@ -62,6 +63,9 @@ struct calls {
  */
 void calls_step(struct calls *c, enum sim_exit exit, uint64_t behind, uint64_t next_ip,
                 const struct calls_place *to);
+
+/* A signal came, and its handler begins at `to`: when that returns what it interrupted goes on. */
+void calls_signal(struct calls *c, const struct calls_place *to);
 
 /* The thread ends: so do all calls.  Their arcs stay for the caller to take. */
 void calls_end(struct calls *c);

@@ -172,6 +172,12 @@ void plugin_begin(struct vcpu *v)
 	pthread_mutex_unlock(&plugin.lock);
 }
 
+/* A handler begins where the program had not to go.  Called through a pointer it is a function as any other. */
+static bool is_signal(const struct sim_block *b, uint64_t ip)
+{
+	return plugin_is_handler(ip) && b->exit != SIM_X_CALL_IND && !is_successor(b, ip);
+}
+
 static __attribute__((noinline)) void block_slowly(struct vcpu *v, struct sim_code *c)
 {
 	const struct sim_code *before = v->code;
@@ -180,7 +186,9 @@ static __attribute__((noinline)) void block_slowly(struct vcpu *v, struct sim_co
 		finish(v, c->block.ip);
 	else if (!v->tid)
 		plugin_begin(v);
-	if (plugin.config.calls && (before || !v->calls.frames.n))
+	if (plugin.config.calls && before && is_signal(&before->block, c->block.ip))
+		calls_signal(&v->calls, &c->place);
+	else if (plugin.config.calls && (before || !v->calls.frames.n))
 		calls_step(&v->calls, before ? (enum sim_exit)before->block.exit : SIM_X_NONE,
 		           before ? before->block.end_ip : 0, c->block.ip, &c->place);
 	if (plugin.config.counting)

@@ -386,6 +386,14 @@ who_called 'flow: coroutines: who called is not written' ./flow coroutines
 [ ! -x go ] || who_called 'Go: who called is not written' ./go
 "$SKIDPROF" truth -g -o calls.truth ./flow setjmp >/dev/null 2>calls.err
 check 'flow: setjmp: who called is written' grep -q ^calls= calls.truth
+# The kernel calls a handler, which returns to where nobody called from, and the program goes on where it was.
+for how in signals:on_signal:500 faults:on_fault:300; do
+	IFS=: read -r kind handler times <<<"$how"
+	"$SKIDPROF" truth -g -o calls.truth ./flow "$kind" >/dev/null 2>calls.err
+	number=$(sed -n "s/^c*fn=\(([0-9]*)\) $handler\$/\1/p" calls.truth | head -1)
+	sum=$(grep -A1 -F "cfn=$number" calls.truth | awk -F'[= ]' '/^calls=/ { n += $2 } END { print n + 0 }')
+	check "flow: $kind: the handler is called $times times" test "$sum" = "$times"
+done
 # Callgrind counts a block when it ends, so it has nothing of one that a fault leaves: there the processor's manual is
 # the witness.  What ran before the store that faults, 300 times, did; the store and what is behind it never retired.
 except='^faulty$'

@@ -179,6 +179,34 @@ static void test_jump_back(void **state)
 	calls_fini(&c);
 }
 
+/* A signal's handler is called by the kernel, from wherever the program is, and returns to code of the kernel's. */
+static void test_signal(void **state)
+{
+	struct calls c = { 0 };
+	struct calls_place handler = at(300), nowhere = { 0 };
+
+	(void)state;
+	step(&c, 0, SIM_X_NONE, 0, 100);
+	step(&c, 1, SIM_X_CALL, 110, 200);
+	c.n_insn += 2;
+	calls_signal(&c, &handler);
+	/* What it calls, and itself. */
+	step(&c, 4, SIM_X_CALL, 310, 400);
+	step(&c, 8, SIM_X_RET, 410, 310);
+	c.n_insn += 16;
+	calls_step(&c, SIM_X_RET, 320, 900, &nowhere);
+	assert_int_equal(c.frames.n, 2);
+	step(&c, 32, SIM_X_NONE, 905, 250);
+	step(&c, 64, SIM_X_RET, 260, 110);
+	assert_int_equal(c.n_lost, 0);
+	calls_end(&c);
+	check(&c, CALLS_NOBODY, 1, 1, 127);
+	check(&c, 1, 2, 1, 126);
+	check(&c, 2, 3, 1, 28);
+	check(&c, 3, 4, 1, 8);
+	calls_fini(&c);
+}
+
 /* Code without a symbol is of whoever called it, and is a function where it is called itself. */
 static void test_no_symbol(void **state)
 {
@@ -316,11 +344,17 @@ static void test_stubs_and_entry(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),           cmocka_unit_test(test_switches),
-		cmocka_unit_test(test_recursion),       cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_jump_back),       cmocka_unit_test(test_jump_out_of_the_first),
-		cmocka_unit_test(test_no_symbol),       cmocka_unit_test(test_stub),
-		cmocka_unit_test(test_restart),         cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_jump_back),
+		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_jump_out_of_the_first),
+		cmocka_unit_test(test_no_symbol),
+		cmocka_unit_test(test_stub),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_stubs_and_entry),
 	};
 
