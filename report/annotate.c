@@ -72,8 +72,7 @@ static int32_t region_of(const struct profile_insn *insn)
 	return insn->block == UINT32_MAX || insn->region < 0 ? ANNO_NO_REGION : insn->region;
 }
 
-static void add_count(struct profile_count *c, int32_t *region, struct anno_node *node,
-                      const struct profile_insn *insn)
+static void add_count(struct profile_count *c, int32_t *region, const struct profile_insn *insn)
 {
 	if (insn->count.insn > 0)
 		*region = c->insn > 0 && *region != region_of(insn) ? ANNO_SEVERAL : region_of(insn);
@@ -82,8 +81,6 @@ static void add_count(struct profile_count *c, int32_t *region, struct anno_node
 	c->insn += insn->count.insn;
 	c->cyc += insn->count.cyc;
 	c->n_samples += insn->count.n_samples;
-	if (insn->status > node->status)
-		node->status = insn->status;
 }
 
 /* What is inlined at a line may run many times as often as the line itself: that tells where nothing of its own does. */
@@ -123,14 +120,14 @@ static int make_nodes(struct making *x)
 			return -SP_ENOMEM;
 		for (uint32_t n = a->leaf[i]; n != NODE_NONE && insn->insn != UINT32_MAX;
 		     n = a->nodes[n].parent) {
-			add_count(&a->nodes[n].count, &a->nodes[n].region, &a->nodes[n],
-			          &a->p->insns[insn->insn]);
+			add_count(&a->nodes[n].count, &a->nodes[n].region, &a->p->insns[insn->insn]);
+			profile_worst_add(&a->nodes[n].worst, a->p, &a->p->insns[insn->insn]);
 			if (report_has_insn(a->p))
 				find_executed(a, n, a->leaf[i], &a->p->insns[insn->insn]);
 		}
 		if (insn->insn != UINT32_MAX)
 			add_count(&a->nodes[a->leaf[i]].own, &a->nodes[a->leaf[i]].own_region,
-			          &a->nodes[a->leaf[i]], &a->p->insns[insn->insn]);
+			          &a->p->insns[insn->insn]);
 	}
 	return 0;
 }
@@ -245,7 +242,7 @@ static int find_intervals(struct annotation *a)
 			node->own = node->count;
 			node->own_region = node->region;
 		}
-		node->status = profile_judge(node->status, &node->count);
+		node->status = profile_judge(profile_worst_status(&node->worst), &node->count);
 	}
 	free(insns);
 	return err;

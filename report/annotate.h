@@ -30,7 +30,8 @@ struct anno_node {
 	int32_t own_region, region;   /* of what ran of own and of count */
 	double executed; /* of a line: of its own instruction that ran most, or where it has none that ran of one inlined at it */
 	bool runs_own; /* executed is of its own */
-	uint8_t status;
+	struct profile_worst worst;
+	uint8_t status; /* of count */
 };
 
 struct annotation {

@@ -256,16 +256,15 @@ static int add_counted(struct compare *c, const uint32_t *insns, size_t n, const
 	const struct profile_insn *first = &c->p->insns[insns[0]];
 	struct profile_count sum = { 0 };
 	char name[PLACE_MAX + 32], place[PLACE_MAX];
+	struct profile_worst worst = { 0 };
 	double mean;
-	uint8_t status = 0;
 	const char *kept;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_insn *insn = &c->p->insns[insns[i]];
 
 		add_count(&sum, &insn->count);
-		if (insn->status > status)
-			status = insn->status;
+		profile_worst_add(&worst, c->p, insn);
 	}
 	profile_interval(c->p, insns, n, &mean, &sum.lo, &sum.hi);
 	lines_place(c->p, first, place);
@@ -278,7 +277,7 @@ static int add_counted(struct compare *c, const uint32_t *insns, size_t n, const
 	kept = given ? given : profile_string(c->p, name);
 	if (!kept)
 		return -SP_ENOMEM;
-	add_row(c, kept, truth, &sum, profile_judge(status, &sum));
+	add_row(c, kept, truth, &sum, profile_judge(profile_worst_status(&worst), &sum));
 	return 0;
 }
 

@@ -357,6 +357,7 @@ void lines_place(const struct profile *p, const struct profile_insn *insn, char 
 /* Sum up one line's instructions. */
 static void make_line(const struct profile *p, const uint32_t *insns, size_t n, struct row *r)
 {
+	struct profile_worst worst = { 0 };
 	double mean;
 
 	*r = (struct row){ .insn = &p->insns[insns[0]] };
@@ -368,13 +369,12 @@ static void make_line(const struct profile *p, const uint32_t *insns, size_t n, 
 		r->count.insn += insn->count.insn;
 		r->count.cyc += insn->count.cyc;
 		r->count.n_samples += insn->count.n_samples;
-		if (insn->status > r->status)
-			r->status = insn->status;
+		profile_worst_add(&worst, p, insn);
 		if (insn->count.insn > r->insn->count.insn)
 			r->insn = insn;
 	}
 	profile_interval(p, insns, n, &mean, &r->count.lo, &r->count.hi);
-	r->status = profile_judge(r->status, &r->count);
+	r->status = profile_judge(profile_worst_status(&worst), &r->count);
 }
 
 int view_lines(const struct profile *p, const struct report_opts *o, struct view *out)

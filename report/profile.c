@@ -208,6 +208,23 @@ static double of_block(const struct profile_region *r, const float *executions,
 	return executions && insn->block < r->n_blocks ? (double)executions[insn->block] : 0;
 }
 
+void profile_worst_add(struct profile_worst *worst, const struct profile *p, const struct profile_insn *insn)
+{
+	const double weight = profile_weight(p, &insn->count);
+
+	worst->all += weight;
+	worst->raw += insn->status == PROFILE_RAW ? weight : 0;
+	if (insn->status > worst->status)
+		worst->status = insn->status;
+}
+
+enum profile_status profile_worst_status(const struct profile_worst *worst)
+{
+	if (worst->status == PROFILE_RAW && worst->all - worst->raw > reason_limit_outside * worst->all)
+		return PROFILE_FIXED;
+	return worst->status;
+}
+
 double profile_doubt(const struct profile *p, const struct profile_insn *insn)
 {
 	const struct profile_region *r = region_of(p, insn);

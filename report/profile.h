@@ -445,6 +445,17 @@ const char *profile_status_word(enum profile_status s);
  */
 enum profile_status profile_judge(enum profile_status status, const struct profile_count *count);
 
+/*
+ * The status of the regions of several instructions: the worst of them.  But what was corrected is not raw for a little that was
+ * not: how unsure that makes the sum its interval says.
+ */
+struct profile_worst {
+	double raw, all; /* weights */
+	uint8_t status;
+};
+void profile_worst_add(struct profile_worst *worst, const struct profile *p, const struct profile_insn *insn);
+enum profile_status profile_worst_status(const struct profile_worst *worst);
+
 /* Of an instruction's executions, those that are raw counts of a part of its region that was not solved. */
 double profile_doubt(const struct profile *p, const struct profile_insn *insn);
 

@@ -248,6 +248,26 @@ static void draws_of_two_regions_are_independent(void **state)
 	profile_free(p);
 }
 
+/* A line that is corrected but for a little of it is not raw, as its function is not. */
+static void a_little_that_is_raw_makes_no_sum_raw(void **state)
+{
+	struct profile p = { .meta = { .insn_event = 0, .cyc_event = -1 } };
+	struct profile_insn corrected = { .status = PROFILE_FIXED, .count = { .insn = 70, .raw_insn = 30 } };
+	struct profile_insn raw = { .status = PROFILE_RAW, .count = { .insn = 30, .raw_insn = 30 } };
+	struct profile_insn weak = { .status = PROFILE_WEAK, .count = { .insn = 1, .raw_insn = 1 } };
+	struct profile_worst worst = { 0 };
+
+	(void)state;
+	profile_worst_add(&worst, &p, &corrected);
+	profile_worst_add(&worst, &p, &raw);
+	assert_int_equal(profile_worst_status(&worst), PROFILE_FIXED);
+	profile_worst_add(&worst, &p, &raw);
+	profile_worst_add(&worst, &p, &raw);
+	assert_int_equal(profile_worst_status(&worst), PROFILE_RAW);
+	profile_worst_add(&worst, &p, &weak);
+	assert_int_equal(profile_worst_status(&worst), PROFILE_WEAK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +283,7 @@ int main(void)
 		cmocka_unit_test(raw_counts_among_the_draws_widen_the_interval),
 		cmocka_unit_test(without_draws_there_is_no_interval),
 		cmocka_unit_test(draws_of_two_regions_are_independent),
+		cmocka_unit_test(a_little_that_is_raw_makes_no_sum_raw),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
