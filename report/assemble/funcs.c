@@ -120,6 +120,18 @@ static const char *doubts_why(const struct doubts *d)
 }
 
 /*
+ * Whether code that is in no region must be in a loop, for so many samples are not of code that runs once.  A skid took
+ * samples in and out of it, but of precise ones.  Of the kernel, whose code is not read, that is to be expected.  insn: its first.
+ */
+static bool runs_again(const struct profile *p, const struct profile_insn *insn,
+                       const struct profile_count *count, const struct whole *whole, const char *why)
+{
+	return p->n_regions && why == reason_text_outside && !*p->modules[insn->module].trouble &&
+	       p->meta.skid_source != SKID_PRECISE && whole->a_sample > 0 &&
+	       count->raw_insn >= reason_limit_loop_unknown * whole->a_sample;
+}
+
+/*
  * The status of a function's instructions, whose sum is count: that of the regions that hold most of them, and its own
  * interval.  whole: of the whole profile; evidence: what is known of those regions is added; why: one sentence, "" for fixed.
  */
@@ -170,6 +182,10 @@ static uint8_t judge(const struct profile *p, const uint32_t *insns, size_t n,
 		return reason_status_precise;
 	}
 	if (in_region < reason_limit_outside * all || in_region == 0) {
+		if (n && runs_again(p, &p->insns[*insns], count, whole, doubts_why(&outside))) {
+			*why = reason_text_loop_unknown;
+			return reason_status_loop_unknown;
+		}
 		*why = p->n_regions ? doubts_why(&outside) : all > 0 ? reason_text_no_region : "";
 		return reason_status_outside;
 	}
