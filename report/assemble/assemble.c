@@ -4,6 +4,7 @@
 #include "profiler/base/mem.h"
 #include "report/assemble/assemble_impl.h"
 #include "report/assemble/contexts.h"
+#include "report/assemble/names.h"
 
 static void scale(struct profile_count *c, double by)
 {
@@ -33,6 +34,7 @@ static void scale_cycles(struct profile *p)
 static int assemble(const struct work *w, struct profile **out)
 {
 	struct assembly a = { .w = w, .p = mem_calloc(1, sizeof(struct profile)) };
+	size_t n_named;
 	int err;
 
 	func_index_new(a.p, &a.funcs);
@@ -48,10 +50,15 @@ static int assemble(const struct work *w, struct profile **out)
 		assemble_funcs(&a);
 		assemble_names(&a);
 		scale_cycles(a.p);
-		err = assemble_flow(&a);
 	}
+	n_named = a.p->n_funcs;
+	if (err == 0)
+		err = assemble_flow(&a);
 	if (err == 0)
 		err = assemble_contexts(&a);
+	/* What only calls is found by these two. */
+	if (err == 0)
+		names_tell_apart(a.p, n_named, NULL);
 	func_index_free(a.funcs);
 	if (err < 0) {
 		profile_free(a.p);

@@ -8,6 +8,7 @@
 #include "profiler/base/mem.h"
 #include "profiler/binary/module.h"
 #include "report/assemble/assemble_impl.h"
+#include "report/assemble/names.h"
 
 /* "17h0123456789abcdefE": what ends a name of Rust's first mangling; so many of its letters tell enough. */
 enum { RUST_HASH = 20, SHOWN_HASH = 9 };
@@ -49,16 +50,17 @@ static void set_mark(struct profile *p, struct profile_func *f, const char *mark
 
 /* The functions of one name: sorted[0..n). */
 struct namesakes {
-	const struct assembly *a;
+	struct profile *p;
 	struct profile_func **sorted;
 	size_t n;
-	const uint64_t *entry; /* [n_funcs] of its own code, 0 = all of it is inlined */
+	size_t first;          /* p->funcs before that have the names they had */
+	const uint64_t *entry; /* [n_funcs] of its own code, 0 = all of it is inlined; NULL = not known */
 };
 
 /* "ns::f(int)", what the linker's name stands for; else where it was declared. */
 static void mark_declaration(const struct namesakes *s, struct profile_func *f)
 {
-	struct profile *p = s->a->p;
+	struct profile *p = s->p;
 	char *full = f->linkage ? module_full_name(f->linkage) : NULL, place[256];
 	const char *file = f->file < p->n_files ? p->files[f->file] : "", *slash = strrchr(file, '/');
 	bool differs = full && strcmp(full, f->name) != 0;
@@ -75,7 +77,7 @@ static void mark_declaration(const struct namesakes *s, struct profile_func *f)
 /* Closures may stand on one line. */
 static void mark_column(const struct namesakes *s, struct profile_func *f)
 {
-	struct profile *p = s->a->p;
+	struct profile *p = s->p;
 	const char *file = f->file < p->n_files ? p->files[f->file] : "", *slash = strrchr(file, '/');
 	char place[256];
 	bool differ = false;
@@ -89,32 +91,36 @@ static void mark_column(const struct namesakes *s, struct profile_func *f)
 /* The path of a function's module, "" where all of the name are in one. */
 static const char *path_that_tells(const struct namesakes *s, const struct profile_func *f)
 {
-	const struct profile *p = s->a->p;
+	const struct profile *p = s->p;
 	bool differ = false;
 
 	for (size_t i = 1; i < s->n; i++)
 		differ |= s->sorted[i]->module != s->sorted[0]->module;
-	return differ && f->module < p->n_modules ? p->modules[f->module].path : "";
+	if (!differ)
+		return "";
+	if (f->module < p->n_modules)
+		return p->modules[f->module].path;
+	return f->module - p->n_modules < p->n_unsampled ? p->unsampled[f->module - p->n_modules] : "";
 }
 
 static void mark_module(const struct namesakes *s, struct profile_func *f)
 {
 	const char *path = path_that_tells(s, f), *slash = strrchr(path, '/');
 
-	set_mark(s->a->p, f, slash ? slash + 1 : path);
+	set_mark(s->p, f, slash ? slash + 1 : path);
 }
 
 /* Modules of one name in two directories. */
 static void mark_path(const struct namesakes *s, struct profile_func *f)
 {
-	set_mark(s->a->p, f, path_that_tells(s, f));
+	set_mark(s->p, f, path_that_tells(s, f));
 }
 
 /* Where its code is; what has none by itself has a name for the linker alone, which ends in a number of its own in Rust. */
 static void mark_code(const struct namesakes *s, struct profile_func *f)
 {
-	struct profile *p = s->a->p;
-	uint64_t entry = s->entry[f - p->funcs];
+	struct profile *p = s->p;
+	uint64_t entry = s->entry ? s->entry[f - p->funcs] : 0;
 	size_t n = strlen(f->linkage);
 	char mark[32];
 
@@ -148,7 +154,8 @@ static void tell_apart(const struct namesakes *all,
 		same.sorted = sorted + i;
 		same.n = end - i;
 		for (size_t k = i; k < end && same.n > 1; k++)
-			mark(&same, sorted[k]);
+			if (sorted[k] >= all->p->funcs + all->first)
+				mark(&same, sorted[k]);
 	}
 }
 
@@ -177,23 +184,28 @@ static void set_aliases(const struct assembly *a, struct profile_func *f)
 	f->aliases = profile_string(a->p, aliases);
 }
 
-void assemble_names(struct assembly *a)
+void names_tell_apart(struct profile *p, size_t first, const uint64_t *entry)
 {
 	static void (*const marks[])(const struct namesakes *,
 	                             struct profile_func *) = { mark_declaration, mark_column, mark_module,
 		                                                mark_path, mark_code };
-	struct profile *p = a->p;
 	struct profile_func **sorted = mem_calloc(p->n_funcs + 1, sizeof(*sorted));
-	uint64_t *entry = mem_calloc(p->n_funcs + 1, sizeof(*entry));
-	const struct namesakes all = { a, sorted, p->n_funcs, entry };
+	const struct namesakes all = { p, sorted, p->n_funcs, first, entry };
 
-	for (size_t i = 0; i < p->n_funcs; i++) {
+	for (size_t i = 0; i < p->n_funcs; i++)
 		sorted[i] = &p->funcs[i];
-		set_aliases(a, &p->funcs[i]);
-	}
-	find_entries(a, entry);
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		tell_apart(&all, marks[i]);
 	free(sorted);
+}
+
+void assemble_names(struct assembly *a)
+{
+	uint64_t *entry = mem_calloc(a->p->n_funcs + 1, sizeof(*entry));
+
+	for (size_t i = 0; i < a->p->n_funcs; i++)
+		set_aliases(a, &a->p->funcs[i]);
+	find_entries(a, entry);
+	names_tell_apart(a->p, 0, entry);
 	free(entry);
 }

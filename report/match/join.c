@@ -9,6 +9,7 @@
 #include "profiler/base/order.h"
 #include "profiler/base/sum_up.h"
 #include "profiler/base/texts.h"
+#include "report/assemble/names.h"
 #include "report/match/match.h"
 
 /* The truth's functions, and where they are in the profile. */
@@ -20,7 +21,8 @@ struct join {
 	struct texts linkages;
 	struct pairs names;    /* (module and linkage, line and column) -> of_name[] */
 	VEC(uint32_t) of_name; /* the last profile function of that name */
-	size_t func_cap;
+	size_t func_cap, file_cap, dir_cap;
+	size_t n_sampled; /* functions of the profile that it had before */
 	VEC(double) own;
 	VEC(double) rolled;
 	struct match match;
@@ -61,11 +63,32 @@ static long find_name(const struct join *j, uint32_t module, const char *linkage
 	return name < 0 ? -1 : (long)j->of_name.v[name];
 }
 
+/* The number of a source file, most often that of the function before. */
+static uint32_t add_file(struct join *j, const char *file)
+{
+	struct profile *p = j->p;
+
+	if (!file || !*file)
+		return 0;
+	if (p->n_files && strcmp(p->files[p->n_files - 1], file) == 0)
+		return (uint32_t)p->n_files - 1;
+	if (!p->file_dirs)
+		p->file_dirs = mem_calloc(p->n_files + 1, sizeof(*p->file_dirs));
+	if (j->file_cap < p->n_files)
+		j->file_cap = j->dir_cap = p->n_files;
+	vec_room_raw((void **)&p->files, &j->file_cap, p->n_files + 1, sizeof(*p->files));
+	vec_room_raw((void **)&p->file_dirs, &j->dir_cap, p->n_files + 1, sizeof(*p->file_dirs));
+	p->files[p->n_files] = profile_string(p, file);
+	p->file_dirs[p->n_files] = NULL;
+	return (uint32_t)p->n_files++;
+}
+
 /* A function that ran but was never sampled: a row of its own, all zero. */
 static long add_func(struct join *j, uint32_t module, const struct module_inlining *inlining)
 {
 	struct profile *p = j->p;
 	const char *linkage = inlining->linkage ? inlining->linkage : inlining->name;
+	uint32_t file = add_file(j, inlining->file);
 
 	if (j->func_cap < p->n_funcs)
 		j->func_cap = p->n_funcs;
@@ -73,6 +96,7 @@ static long add_func(struct join *j, uint32_t module, const struct module_inlini
 	p->funcs[p->n_funcs] = (struct profile_func){ .name = profile_string(p, inlining->name),
 		                                      .linkage = profile_string(p, linkage),
 		                                      .module = module,
+		                                      .file = file,
 		                                      .line = inlining->line,
 		                                      .column = inlining->column,
 		                                      .opens = true,
@@ -308,6 +332,7 @@ static void name_unsampled(struct join *j)
 static void take(struct join *j, struct truth_join *out)
 {
 	name_unsampled(j);
+	names_tell_apart(j->p, j->n_sampled, NULL);
 	out->own = j->own.v;
 	out->rolled = j->rolled.v;
 	out->incomparable = j->match.incomparable;
@@ -320,7 +345,7 @@ static void take(struct join *j, struct truth_join *out)
 int match_join(struct profile *p, const struct truth *t, const char *path, const struct module_options *opts,
                struct truth_join *out)
 {
-	struct join j = { .p = p, .t = t };
+	struct join j = { .p = p, .t = t, .n_sampled = p->n_funcs };
 	int err;
 
 	memset(out, 0, sizeof(*out));

@@ -92,6 +92,7 @@ check 'instructions have the region that they are in' json '{i["region"] for i i
 "$SKIDPROF" report -i app.data --truth app.cg --format json >out 2>err
 check 'exact counts are joined' test $? -eq 0
 check 'instructions, cycles and IPC of each function' json 'd["meta"]["truth"] == "app.cg" and all(f["ipc_fixed"] for f in d["functions"] if f["name"] in ("mix", "slow", "main"))'
+check 'no two functions have one name' json 'len({f["full_name"] for f in d["functions"]}) == len(d["functions"]) and len({f["name"] for f in d["functions"]}) < len(d["functions"])'
 check 'files where no time was sampled have their names' json 'all(f["module"] for f in d["functions"]) and any("libc" in f["module"] or "ld-" in f["module"] for f in d["functions"])'
 check 'the counts are those of the truth' python3 -c '
 import json, re
