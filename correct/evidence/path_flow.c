@@ -72,6 +72,7 @@ enum { ROUNDS = 10 }; /* of fitting weights to sums: what 30 would move is nothi
 /* How stacks are weighed. */
 enum weighing {
 	BY_CYCLES,
+	BY_NEWEST,   /* eq. 12 */
 	BY_INSNS,    /* those by the same newest edge stand for their instructions, all alike ... */
 	BY_BRANCHES, /* ... or for their branches, which were sampled */
 	AS_SEEN,     /* branches count as they come */
@@ -148,7 +149,7 @@ static void fit_sums(const struct scope_stacks *r, const uint32_t *group, size_t
  * Stacks by one newest edge have together as many instructions, or branches, as they stand for, be they cut short or not; and so have
  * those of one stretch of the run.  Stages of a program share code and newest edges: by these alone one whose branches
  * have few instructions between them would come out too short.  Scaling to the one and the other in turn meets both (Deming and
- * Stephan, Annals of Mathematical Statistics, 1940).
+ * Stephan, Annals of Mathematical Statistics, 1940).  Where eq. 12 says what newest edges count only stretches are scaled.
  */
 static void weigh_by_counts(const struct path *s, const struct scope_stacks *r, size_t n_edges,
                             enum weighing how, float *weight)
@@ -158,15 +159,18 @@ static void weigh_by_counts(const struct path *s, const struct scope_stacks *r, 
 	uint32_t *near = mem_malloc((2 * n + 1) * sizeof(*near)), *stretch = near + n;
 	double *counted = mem_malloc((2 * n + 2 * n_most + 1) * sizeof(*counted)), *w = counted + n;
 
+	if (how == BY_NEWEST)
+		path_weigh_back(s, r, n_edges, PATH_NEAR, weight);
 	for (size_t i = 0; i < n; i++) {
 		near[i] = r->stacks.v[i].near;
 		stretch[i] = (uint32_t)(i * n_stretches / n);
 		counted[i] = counted_in(s, r, &r->stacks.v[i], how);
-		w[i] = r->stacks.v[i].insn;
+		w[i] = how == BY_NEWEST ? (double)weight[r->stacks.v[i].piece0] : r->stacks.v[i].insn;
 	}
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < (how == BY_NEWEST ? 1 : ROUNDS); round++) {
 		fit_sums(r, stretch, n_stretches, counted, w, w + n);
-		fit_sums(r, near, n_edges, counted, w, w + n);
+		if (how != BY_NEWEST)
+			fit_sums(r, near, n_edges, counted, w, w + n);
 	}
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < r->stacks.v[i].n_pieces; k++)
@@ -189,18 +193,22 @@ static void weigh(const struct path *s, const struct scope_stacks *r, size_t n_e
 
 /*
  * A burst begins where time goes, and ends so many branches on.  These are no whole number of iterations: with sharp ends
- * it would have the slow part of an iteration once more, or once less, too often.  So it fades in and out.
+ * it would have the slow part of an iteration once more, or once less, too often.  So it fades in and out.  A record only fades in:
+ * branches that are hardly ever the newest, as the first of two that retire at once, miss among those that eq. 12 weighs, and
+ * most of what that changes is in the newest pieces.
  */
-static void taper(const struct scope_stacks *r, float *weight)
+static void taper(const struct scope_stacks *r, bool bursts, float *weight)
 {
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 
-		for (uint32_t k = st->piece0; k < st->piece0 + st->n_pieces; k++) {
-			double place = (double)r->marks.v[k] / PATH_PLACES, end = fmin(place, 1 - place),
+		for (uint32_t k = 0; k < st->n_pieces; k++) {
+			double place = bursts ? (double)r->marks.v[st->piece0 + k] / PATH_PLACES
+			                      : (k + 0.5) / st->n_pieces,
+			       end = bursts ? fmin(place, 1 - place) : place,
 			       s = sin(M_PI_2 * fmin(end / model->ramp, 1));
 
-			weight[k] *= (float)(s * s / (1 - model->ramp));
+			weight[st->piece0 + k] *= (float)(s * s / (1 - model->ramp / (bursts ? 1 : 2)));
 		}
 	}
 }
@@ -239,17 +247,15 @@ static int estimate(const struct path *s, const struct scope_stacks *r, const st
 	struct path_tally mean = { .edge = mem_calloc(2 * n_edges + 1, sizeof(double)) },
 	                  half = { .edge = mean.edge + n_edges };
 	float *weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
-	const double n = (double)r->stacks.n;
-	double scale, spread = 1;
+	const double n = (double)r->stacks.n, spread = plan->of == OF_BURSTS ? (n - 1) / (n - 3) : 1;
+	double scale;
 	int err = 0;
 
 	if (n < (plan->of == OF_BURSTS ? 4 : model->few))
 		goto out;
 	weigh(s, r, n_edges, plan->how, weight);
-	if (plan->of == OF_BURSTS) {
-		taper(r, weight);
-		spread = (n - 1) / (n - 3);
-	}
+	if (plan->of == OF_BURSTS || plan->how == BY_NEWEST)
+		taper(r, plan->of == OF_BURSTS, weight);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		path_add_stack(s, r, &r->stacks.v[i], weight, 1, &mean);
 	/* Samples of no weight, as of an event without a period in a damaged file. */
@@ -414,9 +420,14 @@ static size_t count_of(const struct scope_stacks *r, enum of_stacks of)
 	return n;
 }
 
-/* What the processor's own branch records are good for.  Returns how many estimates are to be joined. */
-static size_t plan_records(const struct path *s, const struct scope_stacks *r, size_t d, struct plan *plan)
+/*
+ * What the processor's own branch records are good for.  Returns how many estimates are to be joined.  Bursts tell what newest edges
+ * count better than going back does: records beside them add what is rare, which eq. 12 leaves more open.
+ */
+static size_t plan_records(const struct path *s, const struct scope_stacks *r, size_t d, bool bursts,
+                           struct plan *plan)
 {
+	const enum weighing how = bursts ? BY_INSNS : BY_NEWEST;
 	size_t n_cycles = count_of(r, OF_CYCLES), n_insns = count_of(r, OF_INSNS), n = 0;
 
 	/* Those of instructions beside them could only be weighed by going back along them, which leaves more than it adds. */
@@ -424,14 +435,14 @@ static size_t plan_records(const struct path *s, const struct scope_stacks *r, s
 		plan[0] = (struct plan){ OF_CYCLES, BY_CYCLES };
 		return 1;
 	}
-	plan[0] = (struct plan){ OF_RECORDS, s->in.rec->branch_kind ? BY_BRANCHES : BY_INSNS };
+	plan[0] = (struct plan){ OF_RECORDS, s->in.rec->branch_kind ? BY_BRANCHES : how };
 	/* Of an event that is neither cycles, instructions nor branches: a stack stands for nothing but the way it shows. */
 	if (s->in.rec->relative && !n_cycles)
 		return 1;
 	if (n_cycles >= model->many)
-		plan[n++] = (struct plan){ OF_CYCLES, BY_INSNS };
+		plan[n++] = (struct plan){ OF_CYCLES, how };
 	if (n_insns >= model->few && 4 * n_insns >= n_cycles + n_insns && (!n || d <= EFFORT_JOINED))
-		plan[n++] = (struct plan){ OF_INSNS, BY_INSNS };
+		plan[n++] = (struct plan){ OF_INSNS, how };
 	return n ? n : 1;
 }
 
@@ -520,7 +531,8 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	if (!d)
 		return 0;
 	if (count_of(r, OF_RECORDS))
-		err = has_records = make_estimates(s, r, &of, plan, plan_records(s, r, d, plan), e);
+		err = has_records =
+		        make_estimates(s, r, &of, plan, plan_records(s, r, d, of.bursts, plan), e);
 	if (err >= 0 && n_bursts)
 		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
 	if (err >= 0 && has_bursts && has_records) {

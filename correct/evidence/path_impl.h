@@ -143,13 +143,13 @@ void path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, dou
 void path_pace_by_branches(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
                            double *sd);
 
-/* ... or by its stack's newest branch (eq. 12): how many rounds, each of which goes back by about half a stack, and from which weights. */
-struct path_back {
-	int rounds;
-	bool insns; /* stacks stand for equally many instructions at first: long phases keep their share */
-};
-void path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
-                     const struct path_back *back, float *weight);
+/*
+ * ... or by its stack's newest branch (eq. 12), in rounds that each go back by about half a stack.  Two or four change as little as
+ * three; a hundred, which chance has more of, tell another estimate's noise.
+ */
+enum { PATH_NEAR = 3, PATH_FAR = 100 };
+void path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges, int rounds,
+                     float *weight);
 
 /* Weighted sums over stacks: executions of each edge, and instructions. */
 struct path_tally {

@@ -104,8 +104,8 @@ static void count_branches(const struct path *s, const struct scope_stacks *r, s
  * was seen and goes back past the reach of the skid, no further: loops that hardly ever led to one another keep the share that
  * they were seen with, which is better known than how often one led to the other.
  */
-static void newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges,
-                           const struct path_back *back, double *w, double *newest, double *pi)
+static void newest_weights(const struct path *s, const struct scope_stacks *r, size_t n_edges, int rounds,
+                           double *w, double *newest, double *pi)
 {
 	struct step *steps = NULL;
 	size_t n = 0;
@@ -113,12 +113,10 @@ static void newest_weights(const struct path *s, const struct scope_stacks *r, s
 	memset(newest, 0, n_edges * sizeof(*newest));
 	for (size_t i = 0; i < r->stacks.n; i++)
 		newest[r->stacks.v[i].near] += r->stacks.v[i].insn;
-	if (back->rounds)
+	if (rounds)
 		steps = collect_steps(s, r, newest, &n);
-	memcpy(pi, newest, n_edges * sizeof(*pi));
-	if (back->insns)
-		count_branches(s, r, n_edges, w, pi);
-	for (int round = 0; round < back->rounds; round++) {
+	count_branches(s, r, n_edges, w, pi);
+	for (int round = 0; round < rounds; round++) {
 		/* w is scratch here.  An edge without a row keeps what it has. */
 		memcpy(w, pi, n_edges * sizeof(*w));
 		for (size_t i = 0; i < n; i++)
@@ -133,12 +131,12 @@ static void newest_weights(const struct path *s, const struct scope_stacks *r, s
 	free(steps);
 }
 
-void path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges,
-                     const struct path_back *back, float *weight)
+void path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges, int rounds,
+                     float *weight)
 {
 	double *w = mem_calloc(3 * n_edges + 1, sizeof(*w));
 
-	newest_weights(s, r, n_edges, back, w, w + n_edges, w + 2 * n_edges);
+	newest_weights(s, r, n_edges, rounds, w, w + n_edges, w + 2 * n_edges);
 	for (size_t i = 0; i < r->stacks.n; i++) {
 		const struct stack *st = &r->stacks.v[i];
 

@@ -284,8 +284,6 @@ static void fill_short(const struct whole *w, float *weight)
  */
 static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 {
-	static const struct path_back near = { .rounds = 3, .insns = true },
-	                              far = { .rounds = 100, .insns = true }, alike = { .insns = true };
 	struct scope_stacks *r = &w->stacks;
 	size_t n_branches = w->branches.n;
 	bool has_cycles = path_has_cycles(r), bursts;
@@ -296,14 +294,14 @@ static int tally_stacks(struct whole *w, struct whole_tally *tallies)
 	if (r->stacks.n < model->many)
 		return sp_fail(SP_EDOMAIN, "only %zu branch stacks", r->stacks.n);
 	weight = mem_calloc(r->pieces.n + 1, sizeof(*weight));
-	path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &far, weight);
+	path_weigh_back(&w->path, r, n_branches, bursts ? 0 : PATH_FAR, weight);
 	fill_short(w, weight);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[OTHER]);
 	if (has_cycles)
 		path_weigh_by_cycles(&w->path, r, 1, weight);
 	else
-		path_weigh_back(&w->path, r, n_branches, bursts ? &alike : &near, weight);
+		path_weigh_back(&w->path, r, n_branches, bursts ? 0 : PATH_NEAR, weight);
 	fill_short(w, weight);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		add_stack(w, &r->stacks.v[i], weight, &tallies[FIRST + i * GROUPS / r->stacks.n]);
