@@ -192,10 +192,9 @@ static void weigh(const struct path *s, const struct scope_stacks *r, size_t n_e
 }
 
 /*
- * A burst begins where time goes, and ends so many branches on.  These are no whole number of iterations: with sharp ends
- * it would have the slow part of an iteration once more, or once less, too often.  So it fades in and out.  A record only fades in:
- * branches that are hardly ever the newest, as the first of two that retire at once, miss among those that eq. 12 weighs, and
- * most of what that changes is in the newest pieces.
+ * A burst begins where time goes, and ends so many branches on.  These are no whole number of iterations: with sharp ends it would
+ * have the slow part of one once more, or once less, too often.  So it fades in and out.  A record only fades in: branches that are
+ * hardly ever the newest, as the first of two that retire at once, miss in eq. 12, which shows most in the newest pieces.
  */
 static void taper(const struct scope_stacks *r, bool bursts, float *weight)
 {

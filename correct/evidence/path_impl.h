@@ -143,10 +143,7 @@ void path_pace_by_cycles(const struct path *s, const struct scope_stacks *r, dou
 void path_pace_by_branches(const struct path *s, const struct scope_stacks *r, size_t n_edges, double *pace,
                            double *sd);
 
-/*
- * ... or by its stack's newest branch (eq. 12), in rounds that each go back by about half a stack.  Two or four change as little as
- * three; a hundred, which chance has more of, tell another estimate's noise.
- */
+/* ... or by its stack's newest branch (eq. 12), in rounds that each go back by about half a stack.  Two or four change as little as three. */
 enum { PATH_NEAR = 3, PATH_FAR = 100 };
 void path_weigh_back(const struct path *s, const struct scope_stacks *r, size_t n_edges, int rounds,
                      float *weight);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Samples land uniformly in time, so the branch before a slow stretch is too
- * often the newest of a stack.  Stacks are weighed by their newest edge so
- * that newest edges come as often as the older ones do: a path seen at moments
- * chosen without regard to time would look alike at every depth.
- *
- * Without a round a stack stands for its instructions.
+ * Samples land uniformly in time, so the branch before a slow stretch is too often the newest of a stack.  Stacks are weighed by
+ * their newest edge so that newest edges come as often as the older ones do: a path seen at moments chosen without regard to time
+ * would look alike at every depth.  Without a round a stack stands for its instructions.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -274,8 +274,8 @@ static bool is_hot_fn(const struct flow_build *b, const struct flow_fn *f, doubl
 	return heat >= model->small * total;
 }
 
-/* What is known of a function: KNOWN is how it is come to, LEADS to hot code of which that is not. */
-enum { HOT = 1, REACHED = 2, NO_GUESS = 4, KNOWN = 8, LEADS = 16 };
+/* What is known of a function: KNOWN is how it is come to, LEADS to hot code of which that is not, CALLS through pointers or leads there. */
+enum { HOT = 1, REACHED = 2, NO_GUESS = 4, KNOWN = 8, LEADS = 16, CALLS = 32 };
 
 /* Functions that a marked one leads to are marked, or back, those that lead to it; but not what is `but`. */
 static void spread(const struct flow_build *b, uint8_t *is, uint8_t mark, uint8_t but, bool back)
@@ -294,7 +294,7 @@ static void spread(const struct flow_build *b, uint8_t *is, uint8_t mark, uint8_
 	}
 }
 
-/* Besides hot functions those of few samples, where nothing else leads to hot code that they call. */
+/* Besides hot functions those of few samples, where nothing else leads to hot code that they call: not main of what calls through pointers. */
 static void find_unreached(struct flow_build *b, struct unreached *u)
 {
 	uint8_t *is = mem_calloc(b->fns.n + 1, 1);
@@ -318,7 +318,7 @@ static void find_unreached(struct flow_build *b, struct unreached *u)
 		if (!b->nodes.v[i].unresolved || b->nodes.v[i].insn.flow != INSN_CALL_IND || !(is[fn] & HOT))
 			continue;
 		vec_add(&u->sites, i);
-		is[fn] |= NO_GUESS;
+		is[fn] |= NO_GUESS | CALLS;
 	}
 	for (uint32_t i = 0; i < b->fns.n; i++) {
 		if (is[i] & (HOT | NO_GUESS) && !(is[i] & REACHED))
@@ -330,9 +330,10 @@ static void find_unreached(struct flow_build *b, struct unreached *u)
 	for (size_t i = 0; i < b->fns.n; i++)
 		is[i] |= (is[i] & (HOT | KNOWN)) == HOT ? LEADS : 0;
 	spread(b, is, LEADS, KNOWN, true);
+	spread(b, is, CALLS, 0, true);
 	n_hot = u->fns.n;
 	for (uint32_t i = 0; i < b->fns.n; i++)
-		if ((is[i] & (LEADS | REACHED | NO_GUESS)) == LEADS)
+		if ((is[i] & (LEADS | REACHED | NO_GUESS | CALLS)) == LEADS)
 			vec_add(&u->fns, i);
 	if (u->fns.n > EFFORT_GUESSED)
 		u->fns.n = n_hot;
@@ -368,6 +369,5 @@ bool flow_guess(struct flow_build *b)
 {
 	bool more = follow_ifuncs(b);
 
-	more |= follow_gaps(b);
-	return more;
+	return follow_gaps(b) || more;
 }
