@@ -174,7 +174,7 @@ static void mark_by_name(const struct profile *p, const char *name, bool *wanted
 /* How much of its end the path of a file has in common with what was asked for; *path: the whole of it. */
 static size_t same_end(const struct profile *p, uint32_t file, const char *asked, char path[PATH_MAX])
 {
-	report_path(p->file_dirs ? p->file_dirs[file] : NULL, report_file(p, file), path, PATH_MAX);
+	report_path(p->file_dirs[file], report_file(p, file), path, PATH_MAX);
 	return report_same_end(path, asked);
 }
 

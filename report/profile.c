@@ -13,10 +13,22 @@
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 #include "profiler/base/select.h"
+#include "profiler/base/vec.h"
 
 const char *profile_string(struct profile *p, const char *text)
 {
 	return texts_add(&p->strings, text, strlen(text));
+}
+
+uint32_t profile_add_file(struct profile *p, const char *file)
+{
+	size_t cap = p->file_cap; /* of both arrays, which grow alike */
+
+	vec_room_raw((void **)&p->files, &cap, p->n_files + 1, sizeof(*p->files));
+	vec_room_raw((void **)&p->file_dirs, &p->file_cap, p->n_files + 1, sizeof(*p->file_dirs));
+	p->files[p->n_files] = profile_string(p, file);
+	p->file_dirs[p->n_files] = NULL;
+	return (uint32_t)p->n_files++;
 }
 
 const double profile_fewest_samples = 4.5;

@@ -42,8 +42,7 @@ struct profile_insn {
 	uint32_t file;      /* profile->files, 0 = unknown ("") */
 	uint32_t line;      /* 0 = unknown */
 	uint32_t block;     /* position of its block in the region's draws; UINT32_MAX = none */
-	uint32_t
-	        open_part; /* the part of its region that nothing settles, which it lies in, from 1; 0 = none */
+	uint32_t open_part; /* its part of the region, from 1, where nothing settles that; 0 = none */
 	uint8_t size_bytes;
 	uint8_t status; /* enum profile_status of its region: what its own interval makes of it profile_judge() says */
 	const char *text; /* disassembly; "" if not decoded */
@@ -376,7 +375,7 @@ struct profile {
 	size_t n_mapped;
 	const char **files;
 	const char **file_dirs; /* that a path in `files` is relative to, where it is; NULL = not known */
-	size_t n_files;
+	size_t n_files, file_cap;
 	struct profile_insn *insns; /* sorted by (module, vaddr): all in regions, all with samples */
 	size_t n_insns;
 	struct profile_func *funcs;
@@ -426,6 +425,9 @@ void profile_free(struct profile *p);
 
 /* A copy of text that lives as long as the profile. */
 const char *profile_string(struct profile *p, const char *text);
+
+/* One more source file, of a folder that is not known; its number. */
+uint32_t profile_add_file(struct profile *p, const char *file);
 
 /*
  * What says how much an instruction or a function matters: instructions, and where none were counted, time, or whatever

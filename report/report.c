@@ -8,6 +8,7 @@
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
+#include "profiler/base/path.h"
 #include "profiler/base/perf_options.h"
 #include "report/inclusive/inclusive.h"
 #include "report/number.h"
@@ -203,28 +204,9 @@ const char *report_base(const char *path)
 void report_path(const char *dir, const char *file, char *out, size_t size)
 {
 	bool relative = *file != '/' && dir && *dir;
-	size_t n_names = 0, len;
-	char *to = out;
 
 	snprintf(out, size, "%s%s%s", relative ? dir : "", relative ? "/" : "", file);
-	for (const char *from = out + strspn(out, "/"), *root = from > out ? "/" : ""; *from;
-	     from += len, from += strspn(from, "/")) {
-		len = strcspn(from, "/");
-		if (len == 1 && *from == '.')
-			continue;
-		if (len == 2 && from[0] == '.' && from[1] == '.' && n_names) {
-			n_names--;
-			while (to > out && *--to != '/')
-				;
-			continue;
-		}
-		n_names += !(len == 2 && from[0] == '.' && from[1] == '.');
-		if (to > out || *root)
-			*to++ = '/';
-		memmove(to, from, len);
-		to += len;
-	}
-	*to = '\0';
+	out[path_fold(out, out)] = '\0';
 }
 
 size_t report_same_end(const char *x, const char *y)

@@ -167,10 +167,11 @@ static void weigh_by_counts(const struct path *s, const struct scope_stacks *r, 
 		counted[i] = counted_in(s, r, &r->stacks.v[i], how);
 		w[i] = how == BY_NEWEST ? (double)weight[r->stacks.v[i].piece0] : r->stacks.v[i].insn;
 	}
-	for (int round = 0; round < (how == BY_NEWEST ? 1 : ROUNDS); round++) {
+	for (int round = 0; round < ROUNDS; round++) {
 		fit_sums(r, stretch, n_stretches, counted, w, w + n);
-		if (how != BY_NEWEST)
-			fit_sums(r, near, n_edges, counted, w, w + n);
+		if (how == BY_NEWEST)
+			break;
+		fit_sums(r, near, n_edges, counted, w, w + n);
 	}
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < r->stacks.v[i].n_pieces; k++)
@@ -423,10 +424,10 @@ static size_t count_of(const struct scope_stacks *r, enum of_stacks of)
  * What the processor's own branch records are good for.  Returns how many estimates are to be joined.  Bursts tell what newest edges
  * count better than going back does: records beside them add what is rare, which eq. 12 leaves more open.
  */
-static size_t plan_records(const struct path *s, const struct scope_stacks *r, size_t d, bool bursts,
+static size_t plan_records(const struct path *s, const struct scope_stacks *r, const struct scope *of,
                            struct plan *plan)
 {
-	const enum weighing how = bursts ? BY_INSNS : BY_NEWEST;
+	const enum weighing how = of->bursts ? BY_INSNS : BY_NEWEST;
 	size_t n_cycles = count_of(r, OF_CYCLES), n_insns = count_of(r, OF_INSNS), n = 0;
 
 	/* Those of instructions beside them could only be weighed by going back along them, which leaves more than it adds. */
@@ -440,7 +441,7 @@ static size_t plan_records(const struct path *s, const struct scope_stacks *r, s
 		return 1;
 	if (n_cycles >= model->many)
 		plan[n++] = (struct plan){ OF_CYCLES, how };
-	if (n_insns >= model->few && 4 * n_insns >= n_cycles + n_insns && (!n || d <= EFFORT_JOINED))
+	if (n_insns >= model->few && 3 * n_insns >= n_cycles && (!n || of->space->n_free <= EFFORT_JOINED))
 		plan[n++] = (struct plan){ OF_INSNS, how };
 	return n ? n : 1;
 }
@@ -530,8 +531,7 @@ int path_equations(void *state, size_t scope, const struct space *space, struct 
 	if (!d)
 		return 0;
 	if (count_of(r, OF_RECORDS))
-		err = has_records =
-		        make_estimates(s, r, &of, plan, plan_records(s, r, d, of.bursts, plan), e);
+		err = has_records = make_estimates(s, r, &of, plan, plan_records(s, r, &of, plan), e);
 	if (err >= 0 && n_bursts)
 		err = has_bursts = estimate_of(s, r, &of_bursts, &of, &bursts);
 	if (err >= 0 && has_bursts && has_records) {

@@ -277,16 +277,17 @@ static bool is_hot_fn(const struct flow_build *b, const struct flow_fn *f, doubl
 /* What is known of a function: KNOWN is how it is come to, LEADS to hot code of which that is not, CALLS through pointers or leads there. */
 enum { HOT = 1, REACHED = 2, NO_GUESS = 4, KNOWN = 8, LEADS = 16, CALLS = 32 };
 
-/* Functions that a marked one leads to are marked, or back, those that lead to it; but not what is `but`. */
-static void spread(const struct flow_build *b, uint8_t *is, uint8_t mark, uint8_t but, bool back)
+/* Functions that a marked one leads to are marked, or back, those that lead to it; but not what is `but`.  to: by links. */
+static void spread(const struct flow_build *b, const uint32_t *to, uint8_t *is, uint8_t mark, uint8_t but,
+                   bool back)
 {
 	for (bool more = true; more;) {
 		more = false;
 		for (size_t i = 0; i < b->links.n; i++) {
-			uint32_t to = flow_fn_at(b, b->links.v[i].to_module, b->links.v[i].to_vaddr),
-			         from = b->nodes.v[b->links.v[i].from].fn, next = back ? from : to;
+			uint32_t from = b->nodes.v[b->links.v[i].from].fn, next = back ? from : to[i];
 
-			if (to == FLOW_NONE || !(is[back ? to : from] & mark) || is[next] & (mark | but))
+			if (to[i] == FLOW_NONE || !(is[back ? to[i] : from] & mark) ||
+			    is[next] & (mark | but))
 				continue;
 			is[next] |= mark;
 			more = true;
@@ -298,16 +299,16 @@ static void spread(const struct flow_build *b, uint8_t *is, uint8_t mark, uint8_
 static void find_unreached(struct flow_build *b, struct unreached *u)
 {
 	uint8_t *is = mem_calloc(b->fns.n + 1, 1);
+	uint32_t *to = mem_malloc((b->links.n + 1) * sizeof(*to));
 	double total = 0;
 	size_t n_hot;
 
 	for (size_t i = 0; i < b->in->n_hot; i++)
 		total += b->in->hot[i].weight;
 	for (size_t i = 0; i < b->links.n; i++) {
-		uint32_t fn = flow_fn_at(b, b->links.v[i].to_module, b->links.v[i].to_vaddr);
-
-		if (fn != FLOW_NONE)
-			is[fn] |= REACHED;
+		to[i] = flow_fn_at(b, b->links.v[i].to_module, b->links.v[i].to_vaddr);
+		if (to[i] != FLOW_NONE)
+			is[to[i]] |= REACHED;
 	}
 	for (size_t i = 0; i < b->fns.n; i++)
 		is[i] |= (is_hot_fn(b, &b->fns.v[i], total) ? HOT : 0) |
@@ -326,11 +327,11 @@ static void find_unreached(struct flow_build *b, struct unreached *u)
 		if ((is[i] & (HOT | REACHED | NO_GUESS)) == HOT)
 			vec_add(&u->fns, i);
 	}
-	spread(b, is, KNOWN, 0, false);
+	spread(b, to, is, KNOWN, 0, false);
 	for (size_t i = 0; i < b->fns.n; i++)
 		is[i] |= (is[i] & (HOT | KNOWN)) == HOT ? LEADS : 0;
-	spread(b, is, LEADS, KNOWN, true);
-	spread(b, is, CALLS, 0, true);
+	spread(b, to, is, LEADS, KNOWN, true);
+	spread(b, to, is, CALLS, 0, true);
 	n_hot = u->fns.n;
 	for (uint32_t i = 0; i < b->fns.n; i++)
 		if ((is[i] & (LEADS | REACHED | NO_GUESS | CALLS)) == LEADS)
@@ -338,6 +339,7 @@ static void find_unreached(struct flow_build *b, struct unreached *u)
 	if (u->fns.n > EFFORT_GUESSED)
 		u->fns.n = n_hot;
 	free(is);
+	free(to);
 }
 
 /*

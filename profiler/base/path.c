@@ -71,3 +71,29 @@ const char *path_words(const char *path)
 {
 	return strcmp(path, "-") ? path : "standard output";
 }
+
+size_t path_fold(const char *path, char *out)
+{
+	size_t n = 0, floor;
+
+	if (*path == '/')
+		out[n++] = '/';
+	floor = n;
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (len == 2 && !strncmp(path, "..", 2)) {
+			while (n > floor && out[n - 1] != '/')
+				n--;
+			if (n > floor)
+				n--;
+		} else if (len && !(len == 1 && *path == '.')) {
+			if (n && out[n - 1] != '/')
+				out[n++] = '/';
+			memmove(out + n, path, len);
+			n += len;
+		}
+		path += len + (path[len] == '/');
+	}
+	return n;
+}

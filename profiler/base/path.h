@@ -28,4 +28,13 @@ int path_check_output(const char *path, const char *option);
 /* As people read it: "standard output" for -. */
 const char *path_words(const char *path);
 
+/*
+ * Take "." and "x/.." out of a path, by its text alone.  ".." that lead a relative path go too: where the folder a
+ * unit was built in was taken out (-ffile-prefix-map), others name the same file without them.
+ *
+ * out  at least as many bytes as path has; path itself, too.  It is not ended.
+ * Returns how many bytes it has.
+ */
+size_t path_fold(const char *path, char *out);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
+#include "profiler/base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,43 +17,13 @@ bool debug_is_code(const struct module *m, uint64_t vaddr)
 	return false;
 }
 
-/*
- * Take "." and "x/.." out of a path, by its text alone.  ".." that lead a relative path go too: where the folder a
- * unit was built in was taken out (-ffile-prefix-map), others name the same file without them.
- */
-static size_t fold_path(const char *path, char *out)
-{
-	size_t n = 0, floor = 0;
-
-	if (*path == '/')
-		out[n++] = '/';
-	floor = n;
-	while (*path) {
-		size_t len = strcspn(path, "/");
-
-		if (len == 2 && !strncmp(path, "..", 2)) {
-			while (n > floor && out[n - 1] != '/')
-				n--;
-			if (n > floor)
-				n--;
-		} else if (len && !(len == 1 && *path == '.')) {
-			if (n && out[n - 1] != '/')
-				out[n++] = '/';
-			memcpy(out + n, path, len);
-			n += len;
-		}
-		path += len + (path[len] == '/');
-	}
-	return n;
-}
-
 uint32_t debug_file_id(struct module *m, struct debug *d, const char *path)
 {
 	char *folded = mem_malloc(strlen(path) + 2);
 	const char *kept;
 	size_t id;
 
-	kept = texts_add(&m->pool, folded, fold_path(path, folded));
+	kept = texts_add(&m->pool, folded, path_fold(path, folded));
 	free(folded);
 	id = pairs_must(&d->file_ids, (uintptr_t)kept, 0);
 	if (id == d->files.n) {

@@ -31,9 +31,8 @@ struct calls_place {
 };
 
 struct calls_frame {
-	uint64_t
-	        return_ip; /* behind the call; 0: it was jumped to, or a thread began; 1: a signal's handler */
-	uint64_t since;    /* the thread's instructions when it was entered */
+	uint64_t return_ip; /* behind the call; 0: jumped to, or a thread began; 1: a signal's handler */
+	uint64_t since;     /* the thread's instructions when it was entered */
 	uint32_t func;
 };
 

@@ -205,7 +205,9 @@ static void draw_fixed(const struct contexts *c, int part, double *out)
 {
 	memcpy(out, c->fixed, c->n_cells * sizeof(*out));
 	/* By time no path is weighed. */
-	for (size_t b = 0; b < c->a->w->graph->n_blocks && part >= 0 && !c->a->p->meta.relative; b++) {
+	if (part < 0 || c->a->p->meta.relative)
+		return;
+	for (size_t b = 0; b < c->a->w->graph->n_blocks; b++) {
 		const struct drawn *d = &c->drawn[b];
 		const uint32_t func = c->walk.func_of[b];
 		double draw;

@@ -13,7 +13,7 @@ struct func_index {
 	struct profile *p;
 	struct pairs inlinings; /* (module, inlining id) */
 	struct pairs files;     /* by the address of the name: modules keep theirs alive */
-	size_t func_cap, file_cap, dir_cap;
+	size_t func_cap;
 };
 
 void func_index_new(struct profile *p, struct func_index **out)
@@ -43,13 +43,8 @@ long func_index_file(struct func_index *index, const char *file, const char *dir
 	if (!file)
 		return 0;
 	i = pairs_must(&index->files, (uint64_t)(uintptr_t)file, 0);
-	if ((size_t)i == p->n_files) {
-		vec_room_raw((void **)&p->files, &index->file_cap, p->n_files + 1, sizeof(*p->files));
-		vec_room_raw((void **)&p->file_dirs, &index->dir_cap, p->n_files + 1, sizeof(*p->file_dirs));
-		p->files[p->n_files] = profile_string(p, file);
-		p->file_dirs[p->n_files] = NULL;
-		p->n_files++;
-	}
+	if ((size_t)i == p->n_files)
+		profile_add_file(p, file);
 	if (dir && *file != '/' && !p->file_dirs[i])
 		p->file_dirs[i] = profile_string(p, dir);
 	return i;

@@ -194,7 +194,7 @@ void names_tell_apart(struct profile *p, size_t first, const uint64_t *entry)
 
 	for (size_t i = 0; i < p->n_funcs; i++)
 		sorted[i] = &p->funcs[i];
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+	for (size_t i = 0; first < p->n_funcs && i < sizeof(marks) / sizeof(marks[0]); i++)
 		tell_apart(&all, marks[i]);
 	free(sorted);
 }

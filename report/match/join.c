@@ -21,7 +21,7 @@ struct join {
 	struct texts linkages;
 	struct pairs names;    /* (module and linkage, line and column) -> of_name[] */
 	VEC(uint32_t) of_name; /* the last profile function of that name */
-	size_t func_cap, file_cap, dir_cap;
+	size_t func_cap;
 	size_t n_sampled; /* functions of the profile that it had before */
 	VEC(double) own;
 	VEC(double) rolled;
@@ -64,23 +64,13 @@ static long find_name(const struct join *j, uint32_t module, const char *linkage
 }
 
 /* The number of a source file, most often that of the function before. */
-static uint32_t add_file(struct join *j, const char *file)
+static uint32_t add_file(struct profile *p, const char *file)
 {
-	struct profile *p = j->p;
-
 	if (!file || !*file)
 		return 0;
 	if (p->n_files && strcmp(p->files[p->n_files - 1], file) == 0)
 		return (uint32_t)p->n_files - 1;
-	if (!p->file_dirs)
-		p->file_dirs = mem_calloc(p->n_files + 1, sizeof(*p->file_dirs));
-	if (j->file_cap < p->n_files)
-		j->file_cap = j->dir_cap = p->n_files;
-	vec_room_raw((void **)&p->files, &j->file_cap, p->n_files + 1, sizeof(*p->files));
-	vec_room_raw((void **)&p->file_dirs, &j->dir_cap, p->n_files + 1, sizeof(*p->file_dirs));
-	p->files[p->n_files] = profile_string(p, file);
-	p->file_dirs[p->n_files] = NULL;
-	return (uint32_t)p->n_files++;
+	return profile_add_file(p, file);
 }
 
 /* A function that ran but was never sampled: a row of its own, all zero. */
@@ -88,7 +78,7 @@ static long add_func(struct join *j, uint32_t module, const struct module_inlini
 {
 	struct profile *p = j->p;
 	const char *linkage = inlining->linkage ? inlining->linkage : inlining->name;
-	uint32_t file = add_file(j, inlining->file);
+	uint32_t file = add_file(p, inlining->file);
 
 	if (j->func_cap < p->n_funcs)
 		j->func_cap = p->n_funcs;

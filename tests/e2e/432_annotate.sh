@@ -156,6 +156,8 @@ for path in one/util.h "$PWD/one/util.h" ./other/../one/util.h /elsewhere/one/ut
 	check 'in all that hold it' sh -c 'grep -q "^main, " out && grep -q "^beside, " out'
 done
 check 'a path of elsewhere is said to be taken for it' sh -c 'grep -q "^skidprof: /elsewhere/one/util.h:3 is taken for a line of $PWD/one/util.h" err'
+check 'a path up from here' status 0 "$SKIDPROF" annotate -i headers.data --asm ../one/util.h:3
+check 'is not said to be of elsewhere' sh -c 'grep -q "\[up\]" out && ! grep -q "is taken for" err'
 check 'a line that one of them has not' status 1 "$SKIDPROF" annotate -i headers.data one/util.h:4
 check 'is not taken from the other' one_line 'no instruction of one/util.h:4 is in this profile'
 

@@ -46,6 +46,7 @@ static struct profile *profile_fixture(void)
 	p->modules[0] = (struct profile_module){ "/bin/app", "abcd", "" };
 	p->n_files = 2;
 	p->files = calloc(2, sizeof(*p->files));
+	p->file_dirs = calloc(2, sizeof(*p->file_dirs));
 	p->files[0] = "";
 	p->files[1] = "src/app.c";
 	p->n_funcs = 3;
