@@ -528,6 +528,8 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		out->end = BURST_ASLEEP;
 		return;
 	}
+	if (tid != pid)
+		pid = procfile_holder(&tools->process, pid);
 	if (limits->timed_insns && !time_path_prepare(&path, tools, limits, out))
 		return;
 	meet(tools, pid, out->cpu);

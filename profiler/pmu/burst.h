@@ -131,6 +131,7 @@ struct burst_tools {
 	uint64_t ran_ns;     /* our CPU time and the replayer's, up to the last burst's end */
 	double interrupt_ns; /* timed.h; 0 = not measured yet */
 	struct procfile own_turns, turns, stat; /* ours; the thread's */
+	struct procfile process;                /* that of its first thread */
 	cpu_set_t anywhere;                     /* where we may run, while we are pinned */
 	bool pinned;
 };

@@ -16,6 +16,7 @@
 #include "profiler/perfdata/maps.h"
 #include "profiler/perfdata/reader.h"
 #include "profiler/pmu/buildid.h"
+#include "profiler/pmu/procfile.h"
 
 enum { MOST_FILES = 1024 }; /* each is held open until the end; what is more is not kept */
 
@@ -57,14 +58,26 @@ void elsewhere_free(struct elsewhere *e)
 	free(e);
 }
 
+static bool find_way(struct elsewhere *e, uint32_t task, const char *path, struct stat *st)
+{
+	return snprintf(e->way, sizeof(e->way), "/proc/%u/root%s", task, path) < (int)sizeof(e->way) &&
+	       stat(e->way, st) == 0;
+}
+
 /* Is what the process calls path a file, and not the one that is called so here? */
 static bool is_elsewhere(struct elsewhere *e, uint32_t pid, const char *path, struct stat *st)
 {
 	struct stat here;
 
-	if (path[0] != '/' || path[1] == '/' ||
-	    snprintf(e->way, sizeof(e->way), "/proc/%u/root%s", pid, path) >= (int)sizeof(e->way) ||
-	    stat(e->way, st) < 0 || !S_ISREG(st->st_mode))
+	if (path[0] != '/' || path[1] == '/')
+		return false;
+	if (!find_way(e, pid, path, st)) {
+		pid_t holder = procfile_holder_now((pid_t)pid);
+
+		if (holder == (pid_t)pid || !find_way(e, (uint32_t)holder, path, st))
+			return false;
+	}
+	if (!S_ISREG(st->st_mode))
 		return false;
 	return stat(path, &here) < 0 || here.st_dev != st->st_dev || here.st_ino != st->st_ino;
 }

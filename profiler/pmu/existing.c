@@ -10,6 +10,7 @@
 
 #include "profiler/base/err.h"
 #include "profiler/pmu/buildid.h"
+#include "profiler/pmu/procfile.h"
 
 enum { WORDS_BYTES = 16384 };
 
@@ -21,7 +22,7 @@ int existing_words(pid_t pid, char ***out)
 	FILE *f;
 
 	*out = NULL;
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)procfile_holder_now(pid));
 	f = fopen(path, "re");
 	if (!f)
 		return 0;
@@ -116,7 +117,7 @@ static int write_process(struct pd_writer *w, struct elsewhere *e, pid_t pid, bo
 	int err = write_names(w, pid);
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)procfile_holder_now(pid));
 	f = err == 0 ? fopen(path, "re") : NULL;
 	if (!f)
 		return err;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/pmu/procfile.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +45,47 @@ const char *procfile_state(struct procfile *f, pid_t tid, char *text, size_t n)
 	/* The name may have spaces in it, and ends at the last parenthesis. */
 	end = strrchr(text, ')');
 	return end && end[1] == ' ' && end[2] ? end + 2 : NULL;
+}
+
+static bool has_ended(struct procfile *stat, pid_t tid)
+{
+	char text[1024];
+	const char *state = procfile_state(stat, tid, text, sizeof(text));
+
+	return !state || *state == 'Z' || *state == 'X';
+}
+
+pid_t procfile_holder(struct procfile *stat, pid_t pid)
+{
+	char path[64];
+	struct procfile other = { 0 };
+	pid_t holder = pid;
+	struct dirent *d;
+	DIR *dir;
+
+	if (!has_ended(stat, pid))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && holder == pid && (d = readdir(dir))) {
+		pid_t tid = (pid_t)atoi(d->d_name);
+
+		if (tid > 0 && tid != pid && !has_ended(&other, tid))
+			holder = tid;
+	}
+	if (dir)
+		closedir(dir);
+	procfile_fini(&other);
+	return holder;
+}
+
+pid_t procfile_holder_now(pid_t pid)
+{
+	struct procfile stat = { 0 };
+	pid_t holder = procfile_holder(&stat, pid);
+
+	procfile_fini(&stat);
+	return holder;
 }
 
 void procfile_fini(struct procfile *f)

@@ -22,6 +22,15 @@ void procfile_read(struct procfile *f, pid_t tid, const char *name, char *out, s
  */
 const char *procfile_state(struct procfile *f, pid_t tid, char *text, size_t n);
 
+/*
+ * Whose memory, mappings and root a process has: its own number, or where its first thread has ended and others run on, that of
+ * one of these, for nothing of the process can be read by its own number then.
+ */
+pid_t procfile_holder(struct procfile *stat, pid_t pid);
+
+/* The same for one that is asked about once. */
+pid_t procfile_holder_now(pid_t pid);
+
 /* Its descriptor, -1 where it can't be opened; borrowed. */
 int procfile_open(struct procfile *f, pid_t tid, const char *name);
 

@@ -13,6 +13,7 @@
 #include "profiler/pmu/bursts.h"
 #include "profiler/pmu/elsewhere.h"
 #include "profiler/pmu/message.h"
+#include "profiler/pmu/procfile.h"
 
 enum {
 	/*
@@ -524,19 +525,13 @@ void sink_tick(struct sink *s)
 /* One that has ended stays a zombie until its parent asks for it, which may be never. */
 static bool runs(uint32_t pid)
 {
-	char path[32], text[512], *comm_end;
-	FILE *f;
-	size_t n;
+	struct procfile stat = { 0 };
+	char text[1024];
+	const char *state = procfile_state(&stat, (pid_t)pid, text, sizeof(text));
+	bool ended = !state || *state == 'Z' || *state == 'X';
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	comm_end = strrchr(text, ')');
-	return comm_end && comm_end[1] == ' ' && comm_end[2] != 'Z' && comm_end[2] != 'X';
+	procfile_fini(&stat);
+	return !ended || procfile_holder_now((pid_t)pid) != (pid_t)pid;
 }
 
 /* Processes that ended without a word are not among them. */

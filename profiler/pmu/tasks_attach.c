@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "profiler/pmu/procfile.h"
 #include "profiler/pmu/tasks_int.h"
 
 enum { MAX_SCANS = 32 };
 
-/* A thread that was found running.  Its end in between is no error. */
+/* A thread that was found running.  Its end in between is no error, nor is that of the first where others run on. */
 static int attach_thread(struct tasks *t, pid_t tid, bool with_events)
 {
 	int err = tasks_open_on_cpus(t, tid, false, false);
@@ -42,7 +43,7 @@ static int attach_new_threads(struct tasks *t, pid_t pid, pid_t only)
 			err = -SP_ENOMEM;
 		if (err == 0)
 			err = attach_thread(t, tid, !t->config.alone || tid == only);
-		if (err == -SP_ENOENT && tid != pid)
+		if (err == -SP_ENOENT && (tid != pid || procfile_holder_now(pid) != pid))
 			err = 0;
 		n++;
 	}

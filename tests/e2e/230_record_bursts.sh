@@ -406,6 +406,49 @@ read -r n hops <hops
 echo "# of $n branches $hops lead to the next instruction"
 check 'jumps to the next instruction are on record' test $((6 * hops)) -gt "$n"
 
+# A process whose first thread has ended while another runs on: the kernel has its memory and mappings under the other's number.
+build orphan -pthread <<'END' || exit 1
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) static unsigned turn(unsigned x)
+{
+	for (int i = 0; i < 1000; i++)
+		x = x & 4 ? x * 5 + 1 : x / 3 + 7;
+	return x;
+}
+static void *spin(void *turns)
+{
+	unsigned x = 1;
+	for (long i = atol(turns); i; i--)
+		x = turn(x);
+	printf("%u\n", x);
+	exit(0);
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	(void)argc;
+	pthread_create(&t, NULL, spin, argv[1]);
+	pthread_exit(NULL);
+}
+END
+# At the rate that is the default none comes before the first thread ends.
+"$SKIDPROF" record --pmu clock -v -o orphan.data ./orphan 1000000 >/dev/null 2>orphan.err
+grep '^skidprof: bursts: .* replayed' orphan.err
+replayed() { [ "$(sed -n 's/^skidprof: bursts: \([0-9]*\) replayed.*/\1/p' orphan.err)" -gt 10 ]; }
+check 'bursts are replayed of a process whose first thread has ended' replayed
+./orphan 100000000 >/dev/null & orphan=$!
+ended_first() { grep -q '^State:.Z' /proc/$orphan/status; }
+wait_until ended_first
+"${burst[@]}" -v -p $orphan --duration 1 -o orphan.data 2>orphan.err
+check 'one that runs already can be attached to' test $? -eq 0
+check 'bursts are replayed there, too' replayed
+check 'and functions have names' sh -c '"$SKIDPROF" report --raw -i orphan.data 2>/dev/null | grep -q " turn$"'
+check 'and the program its command line' sh -c '"$SKIDPROF" report --raw -i orphan.data 2>/dev/null | grep -q "orphan.data: ./orphan 100000000$"'
+kill -KILL $orphan
+wait $orphan 2>/dev/null >&2
+
 says=$("$SKIDPROF" record --pmu sim --bursts 5 true 2>&1)
 check 'the simulated core says how many there were, here none' grep -qx 'skidprof: 0 bursts of 0 branches' <<<"$says"
 exit 0
