@@ -197,28 +197,29 @@ static int load_side(const struct options *o, int side, struct diff_side *out)
 	return err;
 }
 
-/* 0, FAILED_LIMIT, or -SP_EDOUBT of one that can't be answered; each condition that holds is said. */
+/* 0, FAILED_LIMIT, or -SP_EDOUBT where none holds and one can't be answered; each of either is said. */
 static int check_limits(const struct options *o, const struct diff *d)
 {
-	int failed = 0;
+	const char *unknown[MAX_LIMITS];
+	int failed = 0, err = 0;
 	size_t n_rows = 0;
 
-	for (size_t i = 0; i < o->n_limits; i++)
-		if (isnan(d->total.m[o->limits[i].measure].sd) &&
-		    !isnan(d->total.m[o->limits[i].measure].delta))
-			return sp_fail(
-			        SP_EDOUBT,
-			        "--fail-on '%s': how much that differs from run to run one recording of "
-			        "each side doesn't tell; give three of each or more (-a, -b)",
-			        o->limit_texts[i]);
-
-	for (size_t i = 0; i < o->n_limits; i++)
-		n_rows += diff_limit_rows(d, &o->limits[i]);
+	for (size_t i = 0; i < o->n_limits; i++) {
+		unknown[i] = diff_limit_unknown(d, &o->limits[i]);
+		n_rows += unknown[i] ? 0 : diff_limit_rows(d, &o->limits[i]);
+	}
 	for (size_t i = 0; i < o->n_limits; i++) {
 		const struct diff_limit *l = &o->limits[i];
 		const struct diff_row *past[3];
 		/* However many are asked about, what does not differ fails once in twenty. */
-		size_t n = diff_limit_check(d, l, 0.1 / fmax((double)n_rows, 1), past, 3);
+		size_t n = unknown[i] ? 0 : diff_limit_check(d, l, 0.1 / fmax((double)n_rows, 1), past, 3);
+
+		if (unknown[i]) {
+			/* The last is the error, and is said when it is returned. */
+			if (err < 0)
+				sp_warn("%s", sp_error_text());
+			err = sp_fail(SP_EDOUBT, "--fail-on '%s': %s", o->limit_texts[i], unknown[i]);
+		}
 
 		for (size_t k = 0; k < n && k < 3; k++) {
 			const struct diff_number *m = &past[k]->m[l->measure];
@@ -234,7 +235,9 @@ static int check_limits(const struct options *o, const struct diff *d)
 			sp_warn("--fail-on '%s': and of %zu more", o->limit_texts[i], n - 3);
 		failed = n ? FAILED_LIMIT : failed;
 	}
-	return failed;
+	if (failed && err < 0)
+		sp_warn("%s", sp_error_text());
+	return failed ? failed : err;
 }
 
 /* Of "/opt/app 3" the name, its length, and what follows it. */

@@ -84,6 +84,9 @@ enum diff_measure diff_main_measure(const struct diff *d);
 
 int diff_limit_parse(const char *text, struct diff_limit *out);
 
+/* Why nothing tells whether it holds, for a line of text; NULL where something does. */
+const char *diff_limit_unknown(const struct diff *d, const struct diff_limit *l);
+
 /* How many differences a limit asks about. */
 size_t diff_limit_rows(const struct diff *d, const struct diff_limit *l);
 

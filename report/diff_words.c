@@ -176,12 +176,37 @@ int diff_limit_parse(const char *text, struct diff_limit *out)
 	return 0;
 }
 
+/* Now or before. */
+static bool is_named(const struct diff_row *r, const struct diff_limit *l)
+{
+	const struct profile_func now = { .name = r->name, .linkage = "" },
+	                          before = { .name = r->old_name, .linkage = "" };
+
+	return report_matches(&now, l->function) || (r->old_name && report_matches(&before, l->function));
+}
+
 static bool is_asked(const struct diff_row *r, const struct diff_limit *l)
 {
-	const struct profile_func f = { .name = r->name, .linkage = "" };
+	return is_named(r, l) && r->status != PROFILE_UNRELIABLE && !isnan(r->m[l->measure].delta);
+}
 
-	return report_matches(&f, l->function) && r->status != PROFILE_UNRELIABLE &&
-	       !isnan(r->m[l->measure].delta);
+const char *diff_limit_unknown(const struct diff *d, const struct diff_limit *l)
+{
+	const struct diff_number *all = &d->total.m[l->measure];
+	bool named = !*l->function, known = named && !isnan(all->delta);
+
+	for (size_t i = 0; i < d->n_rows && *l->function; i++) {
+		named |= is_named(&d->rows[i], l);
+		known |= is_named(&d->rows[i], l) && !isnan(d->rows[i].m[l->measure].delta);
+	}
+	if (!named)
+		return "neither side has a function of that name";
+	if (!known)
+		return "that is not known on both sides";
+	if (isnan(all->sd) && !isnan(all->delta))
+		return "how much that differs from run to run one recording of each side doesn't tell; give "
+		       "three of each or more (-a, -b)";
+	return *l->function && !diff_limit_rows(d, l) ? "that is unreliable on one side or both" : NULL;
 }
 
 size_t diff_limit_rows(const struct diff *d, const struct diff_limit *l)

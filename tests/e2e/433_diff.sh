@@ -120,6 +120,13 @@ check 'is said' sh -c 'grep -q -- "--fail-on .instructions > 2%.: instructions o
 check 'of one function' status 4 "$SKIDPROF" diff a1 b1 --fail-on 'slow: instructions > 5%'
 check 'that does not hold' status 0 "$SKIDPROF" diff a1 b1 --fail-on 'slow: instructions > 20%'
 check 'the other way' status 4 "$SKIDPROF" diff b1 a1 --fail-on 'slow: instructions < -5%'
+check 'of a function by its name before' status 0 "$SKIDPROF" diff a1 b1 --fail-on 'step: instructions > 50%'
+check 'of a function that there is not' status 3 "$SKIDPROF" diff a1 b1 --fail-on 'slwo: instructions > 5%'
+check 'which can not be told' one_line "'slwo: instructions > 5%': neither side has a function of that name"
+check 'beside one that holds' status 4 "$SKIDPROF" diff a1 b1 --fail-on 'slwo: instructions > 5%' --fail-on 'slow: instructions > 5%'
+check 'both are said' sh -c 'grep -q "neither side has a function" err && grep -q "of slow changed by +" err'
+check 'of what exact counts do not have' status 3 "$SKIDPROF" diff a1.truth b1.truth --fail-on 'cycles > 5%'
+check 'can not be told either' one_line "'cycles > 5%': that is not known on both sides"
 check 'of no such measure' status 2 "$SKIDPROF" diff a1 b1 --fail-on 'instuctions > 2%'
 check 'the nearest is named' one_line "did you mean 'instructions'?"
 check 'without a percentage' status 2 "$SKIDPROF" diff a1 b1 --fail-on 'instructions > 2'
@@ -166,6 +173,8 @@ if "$SKIDPROF" record -q --pmu clock --bursts 0 -c 249989 -o c1 ./other >/dev/nu
 	check 'and that is said' has out 'give three of each or more (-a, -b)'
 	check 'a condition on it has no answer' status 3 "$SKIDPROF" diff c1 c2 --fail-on "$of > 5%"
 	check 'which is said' one_line 'from run to run'
+	check 'nor has one on instructions' status 3 "$SKIDPROF" diff c1 c2 --fail-on 'instructions > 5%'
+	check 'that were not counted' one_line 'not known on both sides'
 	"$SKIDPROF" record -q --pmu clock --bursts 0 -c 249989 -o c3 ./other >/dev/null 2>&1
 	check 'a second recording of one side tells' status 0 "$SKIDPROF" diff c1 c2 -a c3 --format json
 	check 'what the interval is' json '(d["all"]["cycles_change_lo"] or d["all"]["events_change_lo"]) is not None'
