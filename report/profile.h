@@ -119,6 +119,7 @@ struct profile_func {
 	struct profile_part part, rolled_part;
 	struct profile_calls calls;
 	double visits; /* samples of instructions with it on their stack where the one before had not, in their thread */
+	double brief;  /* of these, and of the ways from one to the next, those of one sample */
 	bool opens;    /* physical: it may call what its code does not name */
 	bool uncalled; /* physical: nothing tells what calls it, or all that it and others call each other */
 };

@@ -95,6 +95,17 @@ static uint64_t number_counted(struct lost_callers *l, uint32_t tid)
 	return ++l->n_counted.v[k];
 }
 
+/* The last one, and the way from there, may have been of one stack. */
+static void begin_visit(struct lost_callers *l, struct lost_caller *c, uint64_t number)
+{
+	struct lost_tally *t = tally_of(l, c->func);
+
+	t->visits++;
+	t->brief += c->counted && c->counted == c->since;
+	t->brief += c->counted && c->counted + 2 == number;
+	c->since = number;
+}
+
 void lost_callers_learn(struct lost_callers *l, const struct profile *p, uint32_t tid, uint32_t frame,
                         bool counted)
 {
@@ -108,7 +119,7 @@ void lost_callers_learn(struct lost_callers *l, const struct profile *p, uint32_
 		if (!counted)
 			continue;
 		if (c->counted + 1 != number)
-			tally_of(l, c->func)->visits++;
+			begin_visit(l, c, number);
 		c->counted = number;
 	}
 }
@@ -156,6 +167,14 @@ void lost_callers_judge(const struct lost_callers *l, struct profile *p)
 		long k = pairs_find(&l->funcs, f, 0);
 
 		p->funcs[f].visits = k < 0 ? 0 : l->tallies.v[k].visits;
+		p->funcs[f].brief = k < 0 ? 0 : l->tallies.v[k].brief;
+	}
+	for (size_t i = 0; i < l->v.n; i++) {
+		const struct lost_caller *c = &l->v.v[i];
+		bool last = c->counted && c->counted == c->since && c->func < p->n_funcs;
+
+		if (last)
+			p->funcs[c->func].brief++;
 	}
 	for (size_t i = 1; i < p->n_frames; i++) {
 		struct profile_frame *f = &p->frames[i];

@@ -16,17 +16,19 @@ struct lost_caller {
 	uint32_t func;
 	uint32_t last,
 	        now; /* frames, of the outermost of it: on the last stack that had a caller of it (0 = none had), and on this */
-	bool recorded;    /* its caller is on record now */
-	uint64_t stack;   /* number of the last stack that it was on, of all */
-	uint64_t counted; /* the same, of the thread's that stand for instructions */
+	bool recorded;  /* its caller is on record now */
+	uint64_t stack; /* number of the last stack that it was on, of all */
+	uint64_t counted,
+	        since; /* the same, of the thread's that stand for instructions; and where their run began */
 };
 
 /*
  * Of a function: stacks that have a caller of it, those where it is another than the last one had, and visits: runs of
- * its threads' stacks that have it; tests of what is found above it, and those in which it is wrong.
+ * its threads' stacks that have it, and how many of them, or of the ways between, are of one stack; tests of what is found
+ * above it, and those in which it is wrong.
  */
 struct lost_tally {
-	double told, wrong, visits, tested, missed;
+	double told, wrong, visits, brief, tested, missed;
 };
 
 struct lost_callers {

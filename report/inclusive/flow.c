@@ -203,6 +203,18 @@ static double *find_jumped(const struct profile *p)
 	return jumped;
 }
 
+/*
+ * Samples as they are tell it (stack_bounds.c), and not the sum of its parts.  What has hardly any, or less than half of what paths
+ * have, may have jumped to all the others.
+ */
+static bool as_sampled(const struct profile *p, const struct inclusive *c, const struct inclusive *by_paths)
+{
+	double period = profile_mean_period(&p->meta.events[p->meta.insn_event]);
+
+	return c->by_status[PROFILE_RAW] == c->insn && c->raw_insn >= model->few * period &&
+	       2 * c->insn > by_paths->lo;
+}
+
 void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise, struct inclusive *out)
 {
 	struct owners o;
@@ -212,18 +224,20 @@ void inclusive_ask_paths(const struct profile *p, const struct own_noise *noise,
 	begin(p, noise, &o);
 	for (uint32_t f = 0; f < p->n_funcs; f++) {
 		struct inclusive by_paths;
-		bool wider;
+		bool jumps = jumped && jumped[f] > 0, wider, more, sampled;
 
 		/* The flow knows physical functions: what is only inlined stacks alone have. */
 		if (!(out[f].hi > out[f].lo || calls[f]) || !called[f] || !inclusive_is_of_insn(p))
 			continue;
 		by_paths = count_by_calls(p, f, &o);
+		wider = by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo;
 		/* What it jumps to at its end no stack has below it: all that paths have there is more than stacks allow. */
-		wider = by_paths.lo <= out[f].hi && by_paths.hi - by_paths.lo >= out[f].hi - out[f].lo;
+		more = by_paths.lo > out[f].hi;
+		sampled = jumped && as_sampled(p, &out[f], &by_paths);
 		/* What stacks have seen below it happened: calls of code that runs long are too few to be on paths. */
-		if (by_paths.hi < out[f].lo || (wider && !(jumped && jumped[f] > 0)))
+		if (by_paths.hi < out[f].lo || (wider && !jumps && (!more || sampled)))
 			continue;
-		if (wider && isnan(by_paths.insn)) {
+		if (wider && !more && isnan(by_paths.insn)) {
 			out[f].hi = fmin(out[f].hi + jumped[f], by_paths.hi);
 			continue;
 		}

@@ -29,6 +29,8 @@ struct below {
 };
 
 struct stacks {
+	struct call_sets sets;
+	double *in; /* [n_funcs] scratch of sets */
 	struct pairs index;
 	VEC(struct below) v;
 	double *raw; /* [n_funcs] of physical functions as leaves */
@@ -105,14 +107,39 @@ static double half_of(const struct profile *p, const struct stacks *s, const str
 	return half;
 }
 
+/* Calls by those that run without it above them: of what runs only below it all calls are inner ones.  NAN = some are not known. */
+static double calls_by_others(const struct profile *p, struct stacks *s, uint32_t func)
+{
+	const struct profile_func *f = &p->funcs[func];
+	double sum = 0, all = 0;
+
+	if (f->uncalled)
+		return NAN;
+	inclusive_find_any(&s->sets, func, s->in);
+	inclusive_keep_all(&s->sets, func, s->in);
+	for (uint32_t i = s->sets.first[func]; i < s->sets.first[func + 1]; i++) {
+		const struct profile_call *c = &p->calls[i];
+
+		all += isnan(c->n) ? 0 : p->meta.truth ? c->n : c->hi;
+		if (s->in[c->caller] > 0)
+			continue;
+		if (c->guessed || (isnan(c->n) && (c->taken || c->share > 0)))
+			return NAN;
+		sum += isnan(c->n) ? 0 : p->meta.truth ? c->n : c->hi;
+	}
+	/* Where calls are missing, as those through a pointer, anyone may have made them. */
+	return sum > 0 && (!f->calls.n_terms || all >= f->calls.lo) ? sum : NAN;
+}
+
 /* Calls of a function by others, at most; NAN = not known. */
-static double calls_from_outside(const struct profile *p, size_t func)
+static double calls_from_outside(const struct profile *p, struct stacks *s, uint32_t func)
 {
 	const struct profile_calls *c = &p->funcs[func].calls;
 	double n = !c->n_terms ? NAN : p->meta.truth ? c->n : c->hi;
-	long itself = context_find_call(p, (uint32_t)func, (uint32_t)func);
+	long itself = context_find_call(p, func, func);
 
-	return itself >= 0 && p->calls[itself].lo > 0 ? n - p->calls[itself].lo : n;
+	n = itself >= 0 && p->calls[itself].lo > 0 ? n - p->calls[itself].lo : n;
+	return fmin(n, calls_by_others(p, s, func));
 }
 
 /*
@@ -120,9 +147,10 @@ static double calls_from_outside(const struct profile *p, size_t func)
  * skid, and at its end as many go out: what comes in and goes out differs where the code before a call is faster or slower than
  * that of the call.  Of time, which passes evenly everywhere, as much comes in as goes out.
  */
-static double displaced_at_calls(const struct profile *p, size_t func, const struct inclusive *c)
+static double displaced_at_calls(const struct profile *p, struct stacks *s, size_t func,
+                                 const struct inclusive *c)
 {
-	return calls_from_outside(p, func) * p->meta.skid_median_cyc * c->insn / c->cyc;
+	return calls_from_outside(p, s, (uint32_t)func) * p->meta.skid_median_cyc * c->insn / c->cyc;
 }
 
 /* Are samples further apart than a skid is long? */
@@ -154,22 +182,31 @@ static double least_calls_from_outside(const struct profile *p, size_t func)
 /*
  * In a skid it is left no more often than from one sample to the next: there is it on one stack and not on the other.  Where more
  * calls of it are known than such visits, it was left and called again between two samples: all of a stretch may be seen in it,
- * and have come from outside.
+ * and have come from outside.  A visit that many samples saw, as the way to it, has a skid at either end; what is left, or comes back,
+ * sooner than the next sample is seen as often as it lasts: on one stack alone, or on all but one, which may be all displaced.
  */
-static double displaced_at_visits(const struct profile *p, size_t func)
+static double displaced_at_visits(const struct profile *p, size_t func, const struct inclusive *c)
 {
-	double visits = p->funcs[func].visits;
+	const struct profile_func *f = &p->funcs[func];
+	const struct profile_event *insn = event_of(p, p->meta.insn_event),
+	                           *cyc = event_of(p, p->meta.cyc_event);
+	double skid;
 
-	return apart(p) && visits > 0 && least_calls_from_outside(p, func) <= visits ? visits * distance(p)
-	                                                                             : NAN;
+	if (!apart(p) || !(f->visits > 0) || least_calls_from_outside(p, func) > f->visits)
+		return NAN;
+	skid = p->meta.skid_median_cyc *
+	       fmax(inclusive_ratio(c->insn, c->cyc),
+	            inclusive_ratio(insn->total, cyc->total * p->meta.cyc_per_event));
+	return fmin(f->visits * distance(p), f->visits * skid + (f->brief + 1) * distance(p));
 }
 
-static double displaced_by_skid(const struct profile *p, size_t func, const struct inclusive *c)
+static double displaced_by_skid(const struct profile *p, struct stacks *s, size_t func,
+                                const struct inclusive *c)
 {
 	if (!(c->cyc > 0) || !(p->meta.skid_median_cyc > 0))
 		return 0;
 	/* fmin: what is not known bounds nothing. */
-	return fmax(fmin(displaced_at_calls(p, func, c), displaced_at_visits(p, func)), 0);
+	return fmax(fmin(displaced_at_calls(p, s, func, c), displaced_at_visits(p, func, c)), 0);
 }
 
 /*
@@ -203,7 +240,7 @@ static bool count_samples(const struct profile *p, const struct stacks *s, size_
 	if (!(share > 0) || !(period > 0))
 		return false;
 	noise = noise_of_samples(p, s, func, share, total, fabs(share * total - c->raw_insn));
-	if (displaced_at_visits(p, func) > 0)
+	if (displaced_at_visits(p, func, c) > 0)
 		*half = fmax(*half, fabs(c->insn - share * total) - noise - displaced);
 	if (noise + own >= *half)
 		return false;
@@ -214,10 +251,10 @@ static bool count_samples(const struct profile *p, const struct stacks *s, size_
 	return true;
 }
 
-static void bound_insn(const struct profile *p, const struct stacks *s, size_t func, double total,
-                       double half, double rest, struct inclusive *c)
+static void bound_insn(const struct profile *p, struct stacks *s, size_t func, double total, double half,
+                       double rest, struct inclusive *c)
 {
-	double displaced = displaced_by_skid(p, func, c), own;
+	double displaced = displaced_by_skid(p, s, func, c), own;
 	bool samples, alone = c->insn <= own_insn(p, func) * (1 + small_share);
 
 	/* Of what none was seen 90% have fewer than so many periods. */
@@ -254,6 +291,8 @@ void stack_bounds(const struct profile *p, const double *insn, double rest, cons
 	double *shares = mem_calloc(p->n_funcs + 1, sizeof(*shares)), total_insn = 0, total_cyc = 0;
 
 	collect(p, insn, &s);
+	call_sets_new(p, &s.sets);
+	s.in = mem_calloc(p->n_funcs + 1, sizeof(*s.in));
 	for (size_t f = 0; f < p->n_funcs; f++) {
 		total_insn += p->funcs[f].count.insn;
 		total_cyc += p->funcs[f].count.cyc;
@@ -273,6 +312,8 @@ void stack_bounds(const struct profile *p, const double *insn, double rest, cons
 	}
 	pairs_fini(&s.index);
 	vec_fini(&s.v);
+	call_sets_free(&s.sets);
+	free(s.in);
 	free(s.raw);
 	free(shares);
 }

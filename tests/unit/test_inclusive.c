@@ -690,6 +690,103 @@ static void what_is_seldom_left_is_seldom_displaced(void **state)
 	profile_free(p);
 }
 
+static void sample_apart(struct profile *p, double times)
+{
+	p->meta.n_events = 2;
+	p->meta.events = calloc(2, sizeof(*p->meta.events));
+	p->meta.events[0] =
+	        (struct profile_event){ .period = (uint64_t)times, .n_samples = 550, .total = 1100 * times };
+	p->meta.events[1] = (struct profile_event){ .period = 1, .n_samples = 550, .total = 11000 * times };
+	p->meta.cyc_event = 1;
+	p->meta.cyc_per_event = 1;
+	p->meta.skid_median_cyc = 10;
+	for (size_t i = 1; i < p->n_frames; i++) {
+		p->frames[i].raw_insn *= times;
+		p->frames[i].raw_cyc *= times;
+	}
+	for (size_t f = 0; f < p->n_funcs; f++)
+		p->funcs[f].count.insn = p->funcs[f].rolled.insn *= times;
+}
+
+/*
+ * Of few's 1005 calls 1000 are leaf's, which runs only below few: five come from outside, each displaces a skid of 10 cycles, of two
+ * instructions.  Where leaf is only guessed to be called by few all of it may have come from outside.
+ */
+static void what_only_it_calls_calls_it_from_inside(void **state)
+{
+	struct profile *p = with_stacks();
+	struct inclusive *all;
+
+	(void)state;
+	sample_apart(p, 1);
+	add_call(p, MAIN, FEW, 5, .005);
+	add_call(p, LEAF, FEW, 1000, .995);
+	add_call(p, FEW, LEAF, 1000, 1);
+	for (size_t i = 0; i < p->n_calls; i++)
+		p->calls[i].lo = p->calls[i].hi = p->calls[i].n;
+	p->funcs[FEW].calls = (struct profile_calls){ .n = 1005, .lo = 1005, .hi = 1005, .n_terms = 1 };
+	all = inclusive_count(p);
+	assert_float_equal(all[FEW].insn, 220, 1e-9);
+	assert_true(all[FEW].hi > 220 + 5 * 20 && all[FEW].hi < 220 + 5 * 20 + 50);
+	free(all);
+	p->calls[0].guessed = true;
+	all = inclusive_count(p);
+	assert_true(all[FEW].hi > 1100);
+	free(all);
+	profile_free(p);
+}
+
+/*
+ * Samples are 200 instructions apart, a skid is 20: ten visits of many samples each displace a skid each, and what may hide between two
+ * samples that one.  Where nine of them are of one sample each sample may be from outside.
+ */
+static void long_visits_displace_a_skid_each(void **state)
+{
+	struct profile *p = with_stacks();
+	struct inclusive *all;
+	double hi;
+
+	(void)state;
+	sample_apart(p, 100);
+	p->funcs[FEW].visits = 10;
+	all = inclusive_count(p);
+	assert_float_equal(all[FEW].insn, 22000, 1e-6);
+	hi = all[FEW].hi;
+	free(all);
+	p->funcs[FEW].brief = 9;
+	all = inclusive_count(p);
+	assert_float_equal(all[FEW].hi - hi, 10 * 200 - (10 * 20 + 200), 1e-2);
+	free(all);
+	profile_free(p);
+}
+
+/*
+ * Leaf's count is known to a third of it: samples of few's one visit tell it better, 220.  Paths have two fifths of leaf there, by which
+ * it is 300 at least: their interval is the wider one, and few jumps nowhere.
+ */
+static void paths_that_know_less_give_nothing_to_what_samples_tell(void **state)
+{
+	struct profile *p = with_stacks();
+	struct inclusive *all;
+
+	(void)state;
+	sample_apart(p, 1);
+	p->funcs[FEW].visits = 1;
+	p->funcs[LEAF].rolled.lo = 700;
+	p->funcs[LEAF].rolled.hi = 1300;
+	add_call(p, MAIN, FEW, 5, 1);
+	add_call(p, MAIN, MANY, 5, 1);
+	add_call(p, FEW, LEAF, 5, 0.5);
+	add_call(p, MANY, LEAF, 5, 0.5);
+	add_context(p, add_context(p, UINT32_MAX, FEW, 20), LEAF, 400);
+	add_context(p, add_context(p, UINT32_MAX, MANY, 30), LEAF, 600);
+	all = inclusive_count(p);
+	assert_float_equal(all[FEW].insn, 220, 1e-9);
+	assert_true(all[FEW].hi < 300);
+	free(all);
+	profile_free(p);
+}
+
 /*
  * few's own 60 and two tenths of leaf's 1000 are 260, but samples of its only visit come to 220: at even distances these are known
  * to one of them or two, and it is the parts that are wrong.  Of periods that the kernel chose chance leaves 31 open, as before.
@@ -862,6 +959,9 @@ int main(void)
 		cmocka_unit_test(stacks_divide_what_is_fixed),
 		cmocka_unit_test(samples_tell_what_parts_do_not),
 		cmocka_unit_test(what_is_seldom_left_is_seldom_displaced),
+		cmocka_unit_test(what_only_it_calls_calls_it_from_inside),
+		cmocka_unit_test(long_visits_displace_a_skid_each),
+		cmocka_unit_test(paths_that_know_less_give_nothing_to_what_samples_tell),
 		cmocka_unit_test(one_visit_is_told_by_its_own_samples),
 		cmocka_unit_test(what_is_inlined_calls_as_what_holds_it),
 		cmocka_unit_test(paths_are_asked_of_what_is_called_and_inlined),

@@ -110,6 +110,28 @@ static void visits_are_runs_of_a_thread_s_stacks(void **state)
 	profile_free(p);
 }
 
+/* a, a, b, a, a, main: b, which is a way of a's, and the last main are of one stack each. */
+static void brief_are_those_of_one_stack(void **state)
+{
+	struct profile *p = new_profile();
+	struct lost_callers l = { 0 };
+	uint32_t at = add_frame(p, 0, MAIN), a = add_frame(p, at, A), b = add_frame(p, 0, B);
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		lost_callers_learn(&l, p, TID, i == 2 ? b : a, true);
+	lost_callers_learn(&l, p, TID, at, true);
+	lost_callers_judge(&l, p);
+	assert_float_equal(p->funcs[A].visits, 2, 0);
+	assert_float_equal(p->funcs[A].brief, 1, 0);
+	assert_float_equal(p->funcs[B].visits, 1, 0);
+	assert_float_equal(p->funcs[B].brief, 1, 0);
+	assert_float_equal(p->funcs[MAIN].visits, 2, 0);
+	assert_float_equal(p->funcs[MAIN].brief, 1, 0);
+	lost_callers_free(&l);
+	profile_free(p);
+}
+
 /* main -> a -> leaf was the last that had a caller of leaf: what a cut above leaf in other stacks would be taken for. */
 static void whole_stacks_test_what_is_found(void **state)
 {
@@ -183,6 +205,7 @@ int main(void)
 		cmocka_unit_test(whole_stacks_test_what_is_found),
 		cmocka_unit_test(doubt_is_what_tests_tell_where_there_are_some),
 		cmocka_unit_test(visits_are_runs_of_a_thread_s_stacks),
+		cmocka_unit_test(brief_are_those_of_one_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
