@@ -209,10 +209,15 @@ static struct cell part_cell(const struct profile *p, const struct row *r, int i
 	}
 }
 
-/* In text no interval stands beside these: what may as well be twice as much, or half, is left out. */
+/*
+ * In text no interval stands beside these: what may as well be twice as much, or half, is left out, and what is not known to 5%,
+ * as counts that are fixed are, is marked.
+ */
 static struct cell sure(double n, double lo, double hi)
 {
-	return num(hi > 2 * n || lo < n / 2 ? NAN : n);
+	if (hi > 2 * n || lo < n / 2)
+		return num(NAN);
+	return (struct cell){ .num = n, .rough = hi - lo > 0.1 * n };
 }
 
 /* How often it was called, and what a call comes to: not known of what is only inlined. */

@@ -74,7 +74,8 @@ static void render(const struct column *c, const struct cell *cell, char out[CEL
 		number_range(cell->num, cell->num2, out);
 		break;
 	case COLUMN_MEAN:
-		number_mean(cell->num, out);
+		number_mean(cell->num, lo);
+		snprintf(out, CELL_MAX, "%s%s", cell->rough ? "~" : "", lo);
 		break;
 	case COLUMN_MEANS:
 		number_mean(cell->num, lo);

@@ -54,7 +54,7 @@ struct cell {
 	const char *text;   /* NULL = not known */
 	const char *suffix; /* added in text only; may be NULL */
 	uint64_t addr;
-	bool rough; /* a count that chance may have far off: "~123.4M" in text */
+	bool rough; /* a count or a mean that chance may have far off: "~123.4M" in text */
 };
 
 struct table {

@@ -48,6 +48,24 @@ check 'a call of work has its cycles, with an interval, and its IPC is theirs' j
 	'(lambda r: r["cycles_per_call_lo"] < r["cycles_per_call"] < r["cycles_per_call_hi"] < 1.25 * r["cycles_per_call_lo"] and abs(r["insn_per_call"] / r["cycles_per_call"] / r["ipc"] - 1) < 1e-6)([r for r in d["calls"] if r["function"] == "work"][0])'
 check 'the table of functions says the same' json \
 	'(lambda f, r: f["cycles_per_call_hi"] == r["cycles_per_call_hi"] and f["ipc_of_call"] == r["ipc"])([f for f in d["functions"] if f["name"] == "work"][0], [r for r in d["calls"] if r["function"] == "work"][0])'
+# In the table of functions no interval stands beside them: each is marked by its width, whatever the function's status is.
+check 'a table as wide as it likes' status 0 env COLUMNS=250 "$SKIDPROF" report -i calls.data --limit 0
+check 'marks counts of calls that are not known to 5%, and no others' python3 -c '
+import json, re
+known = {f["name"]: f for f in json.load(open("sim.json"))["functions"]}
+text = [l for l in open("out") if not l.startswith("#") and l.strip()]
+n = 0
+for line in text[1:]:
+    words, name = line.split(), line.split()[-1]
+    f = known.get(name)
+    # SHARE, RAW, FIXED, the interval, CYCLES, CALLS, INSN/CALL, CYC/CALL
+    for word, key in zip(words[5:8], ("calls", "insn_per_call", "cycles_per_call")):
+        if f and f[key] is not None and word != "-":
+            wide = f[key + "_hi"] - f[key + "_lo"] > 0.1 * f[key]
+            assert word.startswith("~") == wide, (name, key, word, f[key + "_lo"], f[key + "_hi"])
+            n += 1
+assert n >= 4, n'
+check 'has none before what is not known' sh -c '! grep -q "~-" out'
 check '--why has them as data' status 0 "$SKIDPROF" report -i calls.data --why work --format json
 check 'too' json '(lambda w: w["cycles_per_call_lo"] < w["cycles_per_call"] < w["cycles_per_call_hi"] and 0 < w["ipc_of_call"] < 8)(d["why"][0])'
 # Status 3 is of what little the recording knows of other code beside it.
