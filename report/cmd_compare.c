@@ -254,6 +254,8 @@ static int compare(const struct options *o, struct profile *p, struct truth *t)
 	if (err == 0 && c.parts && !c.n)
 		err = compare_nothing(&c);
 	if (err == 0)
+		err = report_same_tasks(p, o->truth, t);
+	if (err == 0)
 		err = report_same_command(p, o->truth, t->cmdline);
 	if (err == 0) {
 		compare_finish(&c);

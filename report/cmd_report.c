@@ -285,10 +285,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return err < 0 ? EINVAL : 0;
 }
 
-/* Exact counts, but of another input: there is nothing that they can be used for here. */
+/* Exact counts, but of another input or a part: there is nothing that they can be used for here. */
 static void doubt_all(struct profile *p)
 {
-	static const char why[] = "exact counts of other arguments: another input has other counts";
+	const char *why = p->meta.truth_of_one_task
+	                          ? "exact counts of one thread or process, beside cycles of several"
+	                          : "exact counts of other arguments: another input has other counts";
 
 	for (size_t i = 0; i < p->n_funcs; i++) {
 		struct profile_func *f = &p->funcs[i];
@@ -305,6 +307,8 @@ static int apply_truth(const struct options *o, struct profile *p)
 
 	if (err == 0)
 		err = match_apply(p, t, o->truth, &o->input.correct.modules);
+	if (err == 0)
+		err = report_same_tasks(p, o->truth, t);
 	if (err == 0)
 		err = report_same_command(p, o->truth, t->cmdline);
 	if (err == 0 && p->meta.truth_of_other_arguments)

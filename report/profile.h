@@ -363,6 +363,7 @@ struct profile_meta {
 	bool truth_rolled;             /* they are of physical functions only: reports show those */
 	const char *truth_why;         /* what speaks against its being of the same run; "" if nothing */
 	bool truth_of_other_arguments; /* and the recording's cycles over its instructions are no IPC */
+	bool truth_of_one_task;        /* a process or thread of several: the same is true */
 };
 
 struct profile {

@@ -2,8 +2,16 @@
 #ifndef SKIDPROF_REPORT_SAME_COMMAND_H
 #define SKIDPROF_REPORT_SAME_COMMAND_H
 
-/* Whether exact counts are of the command that was recorded: with other arguments it most likely had another input. */
+/*
+ * Whether exact counts are of the command that was recorded, and of all of it: with other arguments it most likely had another
+ * input.
+ */
 #include "report/profile.h"
+
+struct truth;
+
+/* Says so likewise where t, the counts at `truth`, is of one process or thread, and the recording has others of its program. */
+int report_same_tasks(struct profile *p, const char *truth, const struct truth *t);
 
 /*
  * counted: the command of the counts at `truth`, "" where the file doesn't say.  Of other arguments meta.truth_why

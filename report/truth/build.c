@@ -43,6 +43,12 @@ void truth_build_id(struct truth_build *b, uint32_t object, const char *hex)
 	truth_build_text(b, &b->build_ids.v[object], hex);
 }
 
+void truth_build_task(struct truth_task *t, uint32_t number)
+{
+	t->others |= t->first && t->first != number;
+	t->first = number;
+}
+
 void truth_build_text(struct truth_build *b, const char **field, const char *text)
 {
 	*field = texts_add(&b->texts[TRUTH_OTHERS], text, strlen(text));
@@ -140,6 +146,8 @@ static void hand_over(struct truth_build *b, struct truth *t)
 		             .cmdline = b->cmdline ? b->cmdline : "",
 		             .format = b->format ? b->format : "",
 		             .partial = b->partial,
+		             .process = b->process.others ? 0 : b->process.first,
+		             .thread = b->process.others || b->thread.others ? 0 : b->thread.first,
 		             .moves_plt = b->moves_plt };
 	memcpy(t->texts, b->texts, sizeof(t->texts));
 	/* From here on they are only read by number. */

@@ -24,6 +24,10 @@ struct truth_build {
 	const char *creator, *cmdline; /* static, or of texts */
 	const char *format;
 	bool partial, moves_plt;
+	struct truth_task {
+		uint32_t first; /* 0 = none so far */
+		bool others;
+	} process, thread; /* that parts of the file say they are of */
 };
 
 void truth_build_fini(struct truth_build *b);
@@ -34,6 +38,8 @@ void truth_build_number(struct truth_build *b, enum truth_texts kind, const char
 void truth_build_object(struct truth_build *b, const char *path, uint32_t *object);
 void truth_build_id(struct truth_build *b, uint32_t object, const char *hex);
 void truth_build_func(struct truth_build *b, const char *name, uint32_t object, uint64_t n_insn);
+/* Another part is of that process, or thread. */
+void truth_build_task(struct truth_task *t, uint32_t number);
 /* *field becomes a copy of text. */
 void truth_build_text(struct truth_build *b, const char **field, const char *text);
 

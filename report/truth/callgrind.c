@@ -393,6 +393,14 @@ static int parse_header(struct parse *p, const char *line)
 		truth_build_text(p->b, &p->b->cmdline, s);
 		return 0;
 	}
+	if ((s = after(line, "pid:"))) {
+		truth_build_task(&p->b->process, (uint32_t)strtoul(s, NULL, 10));
+		return 0;
+	}
+	if ((s = after(line, "thread:"))) {
+		truth_build_task(&p->b->thread, (uint32_t)strtoul(s, NULL, 10));
+		return 0;
+	}
 	if ((s = after(line, "desc: Build id:")))
 		return p->ours ? parse_build_id(p, s) : 0;
 	if ((s = after(line, "totals:")))

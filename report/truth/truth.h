@@ -100,6 +100,8 @@ struct truth {
 	const char *format;            /* what the file was taken for, as words; static */
 	bool partial;   /* it lists what ran most often, not all: its counts are lower bounds */
 	bool moves_plt; /* it may count PLT stubs at the instructions that call them */
+	/* It is of that one alone, threads by callgrind's numbers; 0 = not so. */
+	uint32_t process, thread;
 	uint64_t total; /* all instructions of insns, or of funcs */
 	uint64_t total_load, total_miss;
 	/* Owners of all text: that of objects, files, symbols and functions, and the rest. */

@@ -55,6 +55,70 @@ if command -v valgrind >/dev/null; then
 	check "callgrind's counts" status 0 "$SKIDPROF" compare -i two.data --truth vg.cg --format json
 	check 'of mix are ours exactly' json \
 		'[f["truth"] for f in d["functions"] if f["name"] == "mix"] == [f["truth"] for f in json.load(open("own.json"))["functions"] if f["name"] == "mix"]'
+	# One file a thread: beside the cycles of all, the counts of one are half of its instructions and half of its IPC.
+	cat >pair.c <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		static volatile unsigned sink;
+		static void *spin(void *from)
+		{
+			unsigned x = *(unsigned *)from;
+			for (int i = 0; i < 3000000; i++)
+				x = x & 8 ? x * 5 + 1 : x / 3 + 7;
+			sink = x;
+			return NULL;
+		}
+		int main(void)
+		{
+			pthread_t t[2];
+			unsigned from[2] = { 1, 2 };
+			for (int i = 0; i < 2; i++)
+				pthread_create(&t[i], NULL, spin, &from[i]);
+			for (int i = 0; i < 2; i++)
+				pthread_join(t[i], NULL);
+			return 0;
+		}
+	END
+	gcc -O2 -g -pthread pair.c -o pair && "$SKIDPROF" record --pmu sim -q -o pair.data ./pair &&
+		valgrind -q --tool=callgrind --dump-instr=yes --separate-threads=yes --callgrind-out-file=pair.cg ./pair >/dev/null 2>&1
+	check 'counts of one thread' status 3 "$SKIDPROF" compare -i pair.data --truth pair.cg-02
+	check 'are not those of all' has out '# NOT THE SAME RUN? pair.cg-02 is of thread 2 alone'
+	check 'nor beside their cycles' status 3 "$SKIDPROF" report -i pair.data --truth pair.cg-02 --format json
+	check 'where they give no IPC' json 'd["functions"] and all(f["ipc_fixed"] is None and f["status"] == "unreliable" for f in d["functions"])'
+	tid=$("$SKIDPROF" report -i pair.data --threads --format json --no-pager 2>/dev/null |
+		python3 -c 'import json, sys; print(max(json.load(sys.stdin)["threads"], key=lambda t: t["share"])["tid"])')
+	check 'they may be those of the thread that is shown' sh -c '! "$SKIDPROF" report -i pair.data --tid "$1" --truth pair.cg-02 2>&1 | grep -q alone' sh "$tid"
+	cat pair.cg-0* >pair.all
+	check 'those of all in one file' status 0 "$SKIDPROF" compare -i pair.data --truth pair.all --format json
+	check 'are all instructions' json 'abs(d["total_truth"] / d["total_fixed"] - 1) < 0.02'
+	# And one file a process, where that is forked.
+	cat >forks.c <<-'END'
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static volatile unsigned sink;
+		int main(void)
+		{
+			unsigned x = (unsigned)(fork() > 0) + 1;
+			for (int i = 0; i < 3000000; i++)
+				x = x & 8 ? x * 5 + 1 : x / 3 + 7;
+			sink = x;
+			wait(NULL);
+			return 0;
+		}
+	END
+	gcc -O2 -g forks.c -o forks && "$SKIDPROF" record --pmu sim -q -o forks.data ./forks &&
+		valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=forks.cg.%p ./forks >/dev/null 2>&1
+	one=$(ls forks.cg.* | head -1)
+	check 'counts of one process' status 3 "$SKIDPROF" report -i forks.data --truth "$one" --format json
+	check 'give no IPC of two' json 'd["functions"] and all(f["ipc_fixed"] is None for f in d["functions"]) and " of process " in d["meta"]["truth_doubt"]'
+	cat forks.cg.* >forks.all
+	check 'those of both in one file' status 0 "$SKIDPROF" report -i forks.data --truth forks.all --format json
+	check 'do' json '[f for f in d["functions"] if f["name"] == "main"][0]["ipc_fixed"] is not None'
+	# Another program beside it is no part of it.
+	printf '#!/bin/sh\n./copy\n./forks\n' >both.sh && chmod +x both.sh && "$SKIDPROF" record --pmu sim -q -o both.data ./both.sh >/dev/null
+	valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=copy.vg ./copy >/dev/null 2>&1
+	"$SKIDPROF" report -i both.data --truth copy.vg --format json >out 2>err
+	check 'of another program none is missed' json '" of process " not in (d["meta"]["truth_doubt"] or "")'
 	# Functions of one file have no linkage name in debug information, and two of them one name: their symbols tell them apart.
 	cat >own.cc <<-'END'
 		#include <stdio.h>
