@@ -539,7 +539,9 @@ static void finish(void *state)
 
 		set_pace(s, r, s->in.problems[i]);
 		paces_apply(&s->paces, s->all.v, r);
-		if (s->in.problems[i]->relative && !(s->in.problems[i]->pace > 0) && r->stacks.n)
+		/* Eq. 12 tells what records stand for; nothing does of bursts. */
+		if (s->in.rec->burst_event >= 0 && s->in.problems[i]->relative &&
+		    !(s->in.problems[i]->pace > 0))
 			path_level_stages(s, r, s->in.problems[i]);
 		if (r->n_followed)
 			s->in.problems[i]->broken_share = (double)r->n_broken / (double)r->n_followed;

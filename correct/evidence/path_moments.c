@@ -142,22 +142,60 @@ static void add_half(struct halves *h, bool timed, double *n)
 	vec_add(&h->v, half);
 }
 
-/* The first half of a moment's stack, and the one after it. */
-static void add_halves(struct halves *h, const struct path_moments *m, const struct stack *st, double *n)
+/* [stacks] 1 + the record that the i-th goes on from: the last one before it that ends with an edge of it, its oldest if any does; 0 = none. */
+static uint32_t *link_records(const struct path_moments *m)
 {
+	const struct scope_stacks *r = m->scope;
+	uint32_t n_edges = 0, *behind, *latest;
+
+	for (size_t i = 0; i < r->stacks.n; i++)
+		n_edges = n_edges > r->stacks.v[i].near ? n_edges : r->stacks.v[i].near + 1;
+	behind = mem_calloc(r->stacks.n + n_edges + 1, sizeof(*behind));
+	latest = behind + r->stacks.n;
+	for (size_t i = 0; i < r->stacks.n; i++) {
+		const struct stack *st = &r->stacks.v[i];
+
+		for (uint32_t k = st->n_pieces; k > 0 && !st->burst && !behind[i]; k--) {
+			const uint32_t edge = closing_edge(m->path, r->pieces.v[st->piece0 + k - 1]);
+
+			behind[i] = edge < n_edges ? latest[edge] : 0;
+		}
+		if (!st->burst)
+			latest[st->near] = (uint32_t)i + 1;
+	}
+	return behind;
+}
+
+/*
+ * The first half of a moment's burst, and the one after it.  A record is too short to tell which loops it lies in: beside all of it stand
+ * those that it goes on from, as far back as eq. 12 goes.
+ */
+static void add_halves(struct halves *h, const struct path_moments *m, size_t i, const uint32_t *behind,
+                       double *n)
+{
+	const struct stack *st = &m->scope->stacks.v[i];
+	const bool burst = st->burst;
 	const size_t first = h->v.n;
 	bool both;
 
 	for (uint32_t k = 0; k < st->n_pieces; k++) {
-		if (k == st->n_pieces / 2)
+		if (burst && k == st->n_pieces / 2)
 			add_half(h, false, n);
 		m->add_piece(m, h->p, st, st->piece0 + k, n);
 	}
 	add_half(h, false, n);
+	for (int round = 0; round < PATH_NEAR && !burst && behind[i]; round++) {
+		i = behind[i] - 1;
+		st = &m->scope->stacks.v[i];
+		for (uint32_t k = 0; k < st->n_pieces; k++)
+			m->add_piece(m, h->p, st, st->piece0 + k, n);
+	}
+	if (!burst)
+		add_half(h, true, n);
 	/* A stack of one piece has nothing beside it. */
 	both = h->v.v[first].n_shares && h->v.v[first + 1].n_shares;
 	h->v.v[first].other = first + both;
-	h->v.v[first + 1].other = first + !both;
+	h->v.v[first + 1].other = first + !(both && burst);
 }
 
 /* Instructions of a run, by blocks in the order of their addresses: n[B], executions. */
@@ -207,11 +245,12 @@ static void add_paths(struct halves *h, const struct timed_paths *t, struct told
 	told->weight = told->off + t->v.n;
 }
 
-static void set_cost_of(const struct halves *h, const double *cost, struct half *half)
+/* From the shares of `by`: a record's are those of what tells its pace. */
+static void set_cost_of(const struct halves *h, const double *cost, const struct half *by, struct half *half)
 {
 	double sum = 0, squares = 0, most = 0;
 
-	for (size_t k = half->share0; k < half->share0 + half->n_shares; k++) {
+	for (size_t k = by->share0; k < by->share0 + by->n_shares; k++) {
 		const struct share *of = &h->shares.v[k];
 		const double time = (double)of->root * (double)of->root * cost[of->block];
 
@@ -239,8 +278,11 @@ static void set_costs(struct halves *h)
 	}
 	for (size_t b = 0; b < p->n_blocks; b++)
 		cost[b] = (cost[b] + 1) / (insn > 0 ? all * h->n[b] * p->blocks[b].n_insn / insn + 1 : 1);
-	for (size_t i = 0; i < h->v.n; i++)
-		set_cost_of(h, cost, &h->v.v[i]);
+	for (size_t i = 0; i < h->v.n; i++) {
+		const size_t other = h->v.v[i].other;
+
+		set_cost_of(h, cost, &h->v.v[h->v.v[other].other == other ? other : i], &h->v.v[i]);
+	}
 	free(cost);
 }
 
@@ -294,6 +336,7 @@ static void halves_init(struct halves *h, const struct path_moments *m, const st
 {
 	double *n = mem_calloc(5 * p->n_blocks + 1, sizeof(*n));
 	const size_t stride = m->scope->stacks.n / EFFORT_MOMENTS + 1;
+	uint32_t *behind = link_records(m);
 
 	*h = (struct halves){ .p = p,
 		              .n = n + p->n_blocks,
@@ -301,8 +344,9 @@ static void halves_init(struct halves *h, const struct path_moments *m, const st
 		              .factor = n + 3 * p->n_blocks,
 		              .times = n + 4 * p->n_blocks };
 	for (size_t i = 0; i < m->scope->stacks.n; i += stride)
-		add_halves(h, m, &m->scope->stacks.v[i], n);
+		add_halves(h, m, i, behind, n);
 	h->n_moments = h->v.n;
+	free(behind);
 	add_paths(h, &m->path->in.rec->paths, told, n);
 	set_costs(h);
 	set_sd(h);
@@ -570,7 +614,7 @@ static void find_open(struct halves *h, struct solution *out)
 static double run_once(const struct halves *h)
 {
 	const struct flow_graph *g = h->p->graph;
-	double *share = mem_calloc(g->n_funcs + 1, sizeof(*share)), once = 0;
+	double *share = mem_calloc(g->n_funcs + 1, sizeof(*share)), once = 0, all = 0;
 	size_t *stack = mem_calloc(g->n_funcs + 1, sizeof(*stack)); /* the first that ran it, + 1 */
 
 	/* Halves of a stack stand side by side. */
@@ -578,16 +622,18 @@ static double run_once(const struct halves *h)
 		for (size_t k = h->v.v[i].share0; k < h->v.v[i].share0 + h->v.v[i].n_shares; k++) {
 			const struct share *s = &h->shares.v[k];
 			const uint32_t f = g->blocks[h->p->blocks[s->block].graph_block].func;
+			const double of = s->n > 0 ? (double)s->root * (double)s->root : 0;
 
 			if (!stack[f])
 				stack[f] = i / 2 + 1;
-			share[f] = stack[f] == i / 2 + 1 ? share[f] + (double)s->root * (double)s->root : NAN;
+			share[f] = stack[f] == i / 2 + 1 ? share[f] + of : NAN;
+			all += of;
 		}
 	for (size_t f = 0; f < g->n_funcs; f++)
 		once += isnan(share[f]) ? 0 : share[f];
 	free(share);
 	free(stack);
-	return once / fmax((double)h->n_moments, 1);
+	return all > 0 ? once / all : 0;
 }
 
 void path_spread_moments(const struct path_moments *m, const struct problem *p, unsigned long seed,

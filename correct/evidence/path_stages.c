@@ -24,35 +24,29 @@ static double insn_of(const struct path *s, const struct scope_stacks *r, const 
 	return st->insn * sum;
 }
 
-/* What a stage's stacks stand for comes to so many instructions as there are stacks: each is of as much time.  From the i-th stack on. */
-static void level_stage(const struct path *s, const struct scope_stacks *r, const struct problem *p, size_t i,
-                        double *level)
-{
-	const uint32_t stage = stage_of(p, &r->stacks.v[i]);
-	double n = 0, insn = 0;
-
-	for (size_t k = i; k < r->stacks.n; k++)
-		if (stage_of(p, &r->stacks.v[k]) == stage) {
-			n += r->stacks.v[k].insn;
-			insn += insn_of(s, r, &r->stacks.v[k]);
-		}
-	for (size_t k = i; k < r->stacks.n; k++)
-		if (stage_of(p, &r->stacks.v[k]) == stage)
-			level[k] = insn > 0 ? n / insn : 1;
-}
-
+/* What a stage's stacks stand for comes to so many instructions as there are stacks, on the scale that they had: each is of as much time. */
 void path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p)
 {
-	double *level = mem_calloc(r->stacks.n + 1, sizeof(*level)), n = 0, insn = 0;
+	uint32_t n_stages = 1;
+	double *n, *insn, all = 0, all_insn = 0;
 
+	for (size_t i = 0; i < r->stacks.n; i++)
+		if (r->stacks.v[i].stage >= n_stages)
+			n_stages = r->stacks.v[i].stage + 1;
+	n = mem_calloc(2 * (size_t)n_stages, sizeof(*n));
+	insn = n + n_stages;
 	for (size_t i = 0; i < r->stacks.n; i++) {
-		n += r->stacks.v[i].insn;
-		insn += insn_of(s, r, &r->stacks.v[i]);
-		if (!(level[i] > 0))
-			level_stage(s, r, p, i, level);
+		const struct stack *st = &r->stacks.v[i];
+
+		n[stage_of(p, st)] += st->insn;
+		insn[stage_of(p, st)] += insn_of(s, r, st);
+		all += st->insn;
+		all_insn += insn_of(s, r, st);
 	}
-	/* On the scale that they had. */
-	for (size_t i = 0; i < r->stacks.n && insn > 0; i++)
-		r->stacks.v[i].insn *= level[i] * insn / n;
-	free(level);
+	for (size_t i = 0; i < r->stacks.n && all_insn > 0; i++) {
+		const uint32_t stage = stage_of(p, &r->stacks.v[i]);
+
+		r->stacks.v[i].insn *= (insn[stage] > 0 ? n[stage] / insn[stage] : 1) * all_insn / all;
+	}
+	free(n);
 }

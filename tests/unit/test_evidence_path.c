@@ -645,6 +645,43 @@ static void moments_in_other_code_have_other_paces(void **state)
 	stays(b);
 }
 
+/* Records of laps by B and of laps by C, of the same newest and oldest edge: so many of the one in a row, then of the other. */
+static void show_records(struct bench *b, int in_a_row)
+{
+	const struct pd_branch by_b[] = { back, back, back, back },
+	                       by_c[] = { back, past, back, past, back, past };
+
+	for (int i = 0; i < 120; i++) {
+		struct pd_record r = i / in_a_row % 2 ? hand_stack(CYC, by_c, 6) : hand_stack(CYC, by_b, 4);
+		struct sample_seen s = { .rec = b->rec, .record = &r };
+
+		evidence_sample(b->ev, &s);
+	}
+}
+
+/* A record is short: sixty of each, apart in time, are of two loops. */
+static void records_apart_have_other_paces(void **state)
+{
+	struct bench *b = *state;
+
+	b->f.p->relative = true;
+	show_records(b, 60);
+	assert_paces_differ(b, sd_of_paces());
+}
+
+/* Where one goes on from the other they are of one loop, and of one pace. */
+static void records_that_go_on_from_each_other_have_one(void **state)
+{
+	struct bench *b = *state;
+	double of_b[3];
+
+	b->f.p->relative = true;
+	/* Behind three in a row are three of the other kind, or two or one, and one or two of their own: half in the mean. */
+	show_records(b, 3);
+	spread_of_b(b, of_b);
+	assert_true(of_b[2] - of_b[0] < 250);
+}
+
 /*
  * Twelve paths of each stage; those past B are four times as fast.  Stacks by B are of its paths alone.  Stacks past it are of either: a
  * path by B may hold laps past it, 14/19 of as many: so .712 of the time is of paths by B, with .712 of 1.864 instructions, 5 of 19 B's.
@@ -838,7 +875,7 @@ static void a_stack_has_the_pace_of_what_it_ran_over(void **state)
 static void join_records(const struct pd_branch *record, size_t n, double a_to_b[3])
 {
 	const struct pd_branch by_b[] = { back, back, back, back, back },
-	                       by_c[] = { back, past, back, past, back };
+	                       by_c[] = { back, past, back, past, back, past };
 	struct bench *b;
 	double f[4];
 	void *state;
@@ -892,7 +929,7 @@ static void ways_that_no_burst_took_are_as_uncertain_as_records(void **state)
 {
 	struct bench *b = *state;
 	const struct pd_branch by_b[] = { back, back, back, back, back },
-	                       by_c[] = { back, past, back, past, back };
+	                       by_c[] = { back, past, back, past, back, past };
 	double records[4], records_sd[4], f[4], sd[4];
 
 	/* Next to one another half of them differ, as by chance. */
@@ -1701,6 +1738,8 @@ int main(void)
 		TEST(a_burst_fades_in_and_out),
 		TEST(a_burst_stands_for_the_instructions_of_its_time),
 		TEST(moments_in_other_code_have_other_paces),
+		TEST(records_apart_have_other_paces),
+		TEST(records_that_go_on_from_each_other_have_one),
 		TEST(or_timed_paths_tell_them),
 		TEST(or_those_that_costs_of_blocks_tell),
 		TEST(what_few_blocks_have_most_time_of_is_in_doubt),
