@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Mix (eq. 6): exact totals of every event the group carried.  The difference
- * of group values between two neighbouring samples of a thread is an exact
- * count; where both lie in one region it is that region's, whatever the skid.
- * What is used is the ratio of each event to instructions (eq. 6), and the total of
- * instructions apart, so that an interval lost at the region's edge costs the
- * total but not the mix.
+ * Mix (eq. 6): exact totals of every event the group carried.  The difference of group values between two neighbouring samples of
+ * a thread is an exact count; where both lie in one region it is that region's, whatever the skid. What is used is the ratio of
+ * each event to instructions (eq. 6), and the total of instructions apart, so that an interval lost at the region's edge costs
+ * the total but not the mix.
  *
  * Without group values an event that was sampled is counted by its samples, a period each, where its counters had one.
  *
- * Groups that are multiplexed count on where they stopped: an interval of such a
- * group is in two pieces, the rest of one slot and the beginning of the next.
- * It is the region's if both are, as the samples of other groups next to them
- * tell.
+ * Groups that are multiplexed count on where they stopped: an interval of such a group is in two pieces, the rest of one slot and
+ * the beginning of the next. It is the region's if both are, as the samples of other groups next to them tell.
  */
 #include <math.h>
 #include <stdlib.h>

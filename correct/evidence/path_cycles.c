@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Branch records that tell the cycles between branches (Intel from Skylake on,
- * Arm's BRBE) place each branch in time before the moment of the sample.
- * Samples of the cycles event are taken at moments spread evenly over time, so
- * what runs in the W cycles before one is a fair sample of what runs, whatever
- * the code before and after it: nothing leans towards what is slow.
+ * Branch records that tell the cycles between branches (Intel from Skylake on, Arm's BRBE) place each branch in time before the
+ * moment of the sample. Samples of the cycles event are taken at moments spread evenly over time, so what runs in the W cycles
+ * before one is a fair sample of what runs, whatever the code before and after it: nothing leans towards what is slow.
  *
- * The moment itself is not on record: it lies somewhere between the newest
- * branch and the next one.  How long it takes from a branch to the next is
- * learned from the older branches, by its edge and by the one before it: the first lap after a division waits for
- * that, and no other does.
+ * The moment itself is not on record: it lies somewhere between the newest branch and the next one.  How long it takes from a
+ * branch to the next is learned from the older branches, by its edge and by the one before it: the first lap after a division
+ * waits for that, and no other does.
  *
- * The piece that ended with the newest branch is not followed, and that branch is the newest more often the longer it
- * takes until the next.  What is missing so is given to the other pieces that end with a branch of the same edge, after one of the
- * same.
+ * The piece that ended with the newest branch is not followed, and that branch is the newest more often the longer it takes until
+ * the next.  What is missing so is given to the other pieces that end with a branch of the same edge, after one of the same.
  *
- * Samples of instructions do not come evenly in time: their skid is about the
- * same each time, so a period that keeps step with a loop's instructions meets
- * the same part of it again and again.  Their stacks are weighed by their
- * newest branch (path_newest.c).
+ * Samples of instructions do not come evenly in time: their skid is about the same each time, so a period that keeps step with a
+ * loop's instructions meets the same part of it again and again.  Their stacks are weighed by their newest branch
+ * (path_newest.c).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Instructions, found by following control flow from the functions that hold
- * samples.  Each is decoded once, whichever function reaches it first: the
- * functions of hand-written assembly share code.
+ * Instructions, found by following control flow from the functions that hold samples.  Each is decoded once, whichever function
+ * reaches it first: the functions of hand-written assembly share code.
  */
 #include <stdio.h>
 #include <string.h>
@@ -224,9 +223,8 @@ static void note_slot_name(struct flow_build *b, uint32_t node, const char *name
 }
 
 /*
- * Branch records show what a slot was bound to, which its name does not where
- * there are several versions of it.  A jump to the linker's stub, or to the
- * dynamic linker, is only on the way there.
+ * Branch records show what a slot was bound to, which its name does not where there are several versions of it.  A jump to the
+ * linker's stub, or to the dynamic linker, is only on the way there.
  */
 static bool follow_bound(struct flow_build *b, uint32_t node)
 {

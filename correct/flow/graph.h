@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_FLOW_GRAPH_H
 
 /*
- * The control flow of all code that matters for a recording: basic blocks of
- * several modules, and edges between them, calls and returns included.
- * Ids are indices; blocks are sorted by (module, vaddr).
+ * The control flow of all code that matters for a recording: basic blocks of several modules, and edges between them, calls and
+ * returns included. Ids are indices; blocks are sorted by (module, vaddr).
  */
 #include "profiler/binary/module.h"
 
@@ -97,12 +96,10 @@ struct flow_input {
 };
 
 /*
- * Decode every function that holds a sample or a branch of `seen` and, from there, what it calls
- * (direct calls, PLT slots through the dynamic symbols of the other modules)
- * and what calls it among functions already decoded.  Indirect jumps take targets from jump tables that
- * can be read, then from `seen`, then from the samples (an entry or a block
- * that is hot and reached by nothing else: guessed).
- * Returns 0, or what a decoder can't be made by.
+ * Decode every function that holds a sample or a branch of `seen` and, from there, what it calls (direct calls, PLT slots through
+ * the dynamic symbols of the other modules) and what calls it among functions already decoded.  Indirect jumps take targets from
+ * jump tables that can be read, then from `seen`, then from the samples (an entry or a block that is hot and reached by nothing
+ * else: guessed). Returns 0, or what a decoder can't be made by.
  */
 int flow_build(const struct flow_input *in, struct flow_graph **out);
 void flow_free(struct flow_graph *g);

@@ -54,9 +54,8 @@ struct flow_regions {
 };
 
 /*
- * What may be spent on finding regions, in blocks and edges looked at: told by
- * what there is and not by a clock, so that the same recording always comes to
- * the same end.  Where it is spent the search ends, and what it found is not all.
+ * What may be spent on finding regions, in blocks and edges looked at: told by what there is and not by a clock, so that the same
+ * recording always comes to the same end.  Where it is spent the search ends, and what it found is not all.
  */
 struct flow_effort {
 	uint64_t used, most;
@@ -68,19 +67,16 @@ static inline bool flow_effort_spent(const struct flow_effort *e)
 }
 
 /*
- * hot_weight[graph n_blocks]: samples per block.  Regions with less than
- * min_share of all heat are left out.  Every region's graph is strongly
- * connected (only edges that can carry a circulation are kept), but for
- * linear recursion, whose calls and returns are two such parts.
+ * hot_weight[graph n_blocks]: samples per block.  Regions with less than min_share of all heat are left out.  Every region's
+ * graph is strongly connected (only edges that can carry a circulation are kept), but for linear recursion, whose calls and
+ * returns are two such parts.
  *
- * ran  the blocks and edges that may be part of a region (ran.h); NULL = all.
- * A loop that can't iterate with them gives way to those inside it, and so does
- * what a loop that can iterate calls but is not seen to come back from.  A loop
- * of which no block is among them is found as without ran, unless blocks that
- * are among them lead both into it and out of it.
+ * ran  the blocks and edges that may be part of a region (ran.h); NULL = all. A loop that can't iterate with them gives way to
+ * those inside it, and so does what a loop that can iterate calls but is not seen to come back from.  A loop of which no block is
+ * among them is found as without ran, unless blocks that are among them lead both into it and out of it.
  *
- * least  heat that the regions must hold together to be of use, 0 for any: where
- * they cannot the search ends early, with fewer of them than there are.
+ * least  heat that the regions must hold together to be of use, 0 for any: where they cannot the search ends early, with fewer of
+ * them than there are.
  *
  * effort  NULL: whatever it takes.
  */
@@ -93,10 +89,9 @@ struct flow_regions *flow_regions_find(const struct flow_graph *g, const struct 
                                        struct flow_effort *effort);
 
 /*
- * The next inner loops: what repeats inside `r` when its headers are entered
- * only once (edges to them removed).  Loops of the functions called inside
- * count as inner.  min_share is of the heat inside r.  Blocks of r in no
- * inner loop have of_block -1.  There are none (n == 0) when nothing inside repeats.
+ * The next inner loops: what repeats inside `r` when its headers are entered only once (edges to them removed).  Loops of the
+ * functions called inside count as inner.  min_share is of the heat inside r.  Blocks of r in no inner loop have of_block -1.
+ * There are none (n == 0) when nothing inside repeats.
  */
 struct flow_regions *flow_region_children(const struct flow_graph *g, const struct flow_region *r,
                                           const double *hot_weight, double min_share);
@@ -105,10 +100,9 @@ struct flow_regions *flow_region_children(const struct flow_graph *g, const stru
 void flow_regions_replace(struct flow_regions *r, struct flow_regions *const *inside, size_t n_blocks);
 
 /*
- * The loops a region is made of, each for itself: those that share a callee
- * when it has several headers, else the next inner ones.  Code that several
- * of them call is in each, and FLOW_SHARED in of_block.  For recordings whose
- * samples tell which loop the program was in.
+ * The loops a region is made of, each for itself: those that share a callee when it has several headers, else the next inner
+ * ones.  Code that several of them call is in each, and FLOW_SHARED in of_block.  For recordings whose samples tell which loop
+ * the program was in.
  */
 struct flow_regions *flow_region_parts(const struct flow_graph *g, const struct flow_region *r,
                                        const double *hot_weight, double min_share,

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Counted loops.  What a register holds at a place is followed back through
- * the blocks that every way there leads through, as a constant or as some
- * unknown plus a constant; two that have the same unknown differ by a constant.
- * That the last visits of those blocks belong together follows from dominance:
- * no way leads back to the one that is farther without passing the nearer again.
+ * Counted loops.  What a register holds at a place is followed back through the blocks that every way there leads through, as a
+ * constant or as some unknown plus a constant; two that have the same unknown differ by a constant. That the last visits of those
+ * blocks belong together follows from dominance: no way leads back to the one that is farther without passing the nearer again.
  */
 #include "correct/flow/trips.h"
 

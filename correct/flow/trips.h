@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_FLOW_TRIPS_H
 
 /*
- * Loops whose trip count is in the code: a register begins at a known distance
- * from its end, moves by a constant once an iteration, and a comparison that
- * every iteration reaches ends the loop.
+ * Loops whose trip count is in the code: a register begins at a known distance from its end, moves by a constant once an
+ * iteration, and a comparison that every iteration reaches ends the loop.
  *
  * The instructions alone tell it, so it holds whatever was sampled.
  */
@@ -29,9 +28,8 @@ struct flow_trips {
 };
 
 /*
- * All such loops of the functions that hold a block with wanted[] set,
- * wanted[g->n_blocks].  modules are those of the graph.  Cost: some
- * microseconds a block of these functions.
+ * All such loops of the functions that hold a block with wanted[] set, wanted[g->n_blocks].  modules are those of the graph.
+ * Cost: some microseconds a block of these functions.
  */
 int flow_trips_find(const struct flow_graph *g, struct module *const *modules, const uint8_t *wanted,
                     struct flow_trips *out);

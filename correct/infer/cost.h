@@ -7,22 +7,19 @@
 /*
  * The prior of time (eq. 16): what samples of cycles say of how often code ran.
  *
- * If the instructions of a class cost what the scope's do in the mean, e^y samples
- * are expected in it; y grows with the logarithm of its executions.  k samples were
- * seen, so its instructions cost r = k e^-y times the mean, but for the noise of
- * counting.  How r is distributed over the blocks of programs is known.  Few blocks
- * cost much less than the mean, for a core retires no faster than it is wide;
- * some cost much more, for they wait.
+ * If the instructions of a class cost what the scope's do in the mean, e^y samples are expected in it; y grows with the logarithm
+ * of its executions.  k samples were seen, so its instructions cost r = k e^-y times the mean, but for the noise of counting.
+ * How r is distributed over the blocks of programs is known.  Few blocks cost much less than the mean, for a core retires no
+ * faster than it is wide; some cost much more, for they wait.
  */
 
 /* -log density as a function of y. */
 struct cost;
 
 /*
- * n_samples  k, with the half that stands for none seen
- * var        of the log of cost: cost_variance() of a class, which scatters more the shorter it is
- * least      the least cost there is, over the scope's mean: 0 to less than 1
- * *out       malloc'd, cost_free it
+ * n_samples  k, with the half that stands for none seen var        of the log of cost: cost_variance() of a class, which scatters
+ * more the shorter it is least      the least cost there is, over the scope's mean: 0 to less than 1 *out       malloc'd,
+ * cost_free it
  */
 void cost_new(double n_samples, double var, double least, struct cost **out);
 void cost_free(struct cost *cost);

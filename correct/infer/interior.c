@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A flow through everything, or all that is warm, put together from ways through it.  For each
- * edge of a loop a unit goes from the loop's header to the edge along one
- * tree, and from there back along another; all units are added up in two
- * passes over the trees.  A call is one step on such a way.  What its callee
- * runs meanwhile is found once for each callee, of units from the entry to
- * where it returns.  In a region of what was seen to run not all callers are
- * returned to from the same places: there it is several callees.
+ * A flow through everything, or all that is warm, put together from ways through it.  For each edge of a loop a unit goes from
+ * the loop's header to the edge along one tree, and from there back along another; all units are added up in two passes over the
+ * trees.  A call is one step on such a way.  What its callee runs meanwhile is found once for each callee, of units from the
+ * entry to where it returns.  In a region of what was seen to run not all callers are returned to from the same places: there it
+ * is several callees.
  *
- * Callees come before their callers, who call at least as often as the
- * callee's edges need; how often they do is added up in the other order.
+ * Callees come before their callers, who call at least as often as the callee's edges need; how often they do is added up in the
+ * other order.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -3,15 +3,12 @@
 #define SKIDPROF_CORRECT_INFER_MOMENTS_H
 
 /*
- * Mean and covariance of the posterior (posterior.h), by expectation propagation
- * (Minka, UAI 2001).  Two kinds of factors are no normal densities: f_e >= 0, and
- * the prior of time of a class (eq. 16).  Each is a function of one number x, and
- * is replaced by the normal density that gives x the same mean and variance,
- * beside all other factors.
+ * Mean and covariance of the posterior (posterior.h), by expectation propagation (Minka, UAI 2001).  Two kinds of factors are no
+ * normal densities: f_e >= 0, and the prior of time of a class (eq. 16).  Each is a function of one number x, and is replaced by
+ * the normal density that gives x the same mean and variance, beside all other factors.
  *
- * Why not chains of draws: where hundreds of flows are near zero, each step of a
- * chain ends at the nearest bound, and it hardly moves.  This takes some dozens of
- * d^3 operations, however many flows are near zero.
+ * Why not chains of draws: where hundreds of flows are near zero, each step of a chain ends at the nearest bound, and it hardly
+ * moves.  This takes some dozens of d^3 operations, however many flows are near zero.
  */
 #include "correct/infer/posterior.h"
 

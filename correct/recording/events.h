@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_RECORDING_EVENTS_H
 
 /*
- * What a counted event says about instructions: for events whose count is
- * architectural, which retired instructions they count (a_ki of eq. 6).
- * One table, from event names and generic perf events.
+ * What a counted event says about instructions: for events whose count is architectural, which retired instructions they count
+ * (a_ki of eq. 6). One table, from event names and generic perf events.
  */
 #include "correct/flow/graph.h"
 #include "profiler/binary/insn.h"
@@ -47,10 +46,9 @@ enum mix_kind {
 };
 
 /*
- * The kind of an event, with its mask where it has one.  name as perf or
- * libpfm4 prints it ("branches:u", "cpu_core/BR_INST_RETIRED.NEAR_TAKEN/u",
- * "skl::BR_INST_RETIRED:NEAR_TAKEN:u=1", "r0141"); cpuid tells whose codes a
- * raw event has; NULL if not recorded.
+ * The kind of an event, with its mask where it has one.  name as perf or libpfm4 prints it ("branches:u",
+ * "cpu_core/BR_INST_RETIRED.NEAR_TAKEN/u", "skl::BR_INST_RETIRED:NEAR_TAKEN:u=1", "r0141"); cpuid tells whose codes a raw event
+ * has; NULL if not recorded.
  */
 int mix_kind_of(const char *name, uint32_t type, uint64_t config, const char *cpuid);
 

@@ -3,10 +3,9 @@
 #define SKIDPROF_CORRECT_RECORDING_RECORDING_H
 
 /*
- * A recording with its binaries: samples as places in modules.  The file is
- * gone through twice (first to learn which code matters, then to collect
- * evidence about its flow), so nothing of it is kept but sums; standard
- * input is spooled to an unnamed temporary file.
+ * A recording with its binaries: samples as places in modules.  The file is gone through twice (first to learn which code
+ * matters, then to collect evidence about its flow), so nothing of it is kept but sums; standard input is spooled to an unnamed
+ * temporary file.
  */
 #include "correct/correct.h"
 #include "correct/flow/graph.h"
@@ -86,9 +85,8 @@ struct recording {
 	enum pd_branches branches; /* of the file's events, the first that is not PD_BRANCHES_ALL */
 	VEC(struct pd_value) values;
 	/*
-	 * Instructions were not sampled but counted beside cycles (perf's {cycles,instructions}:S): each
-	 * sample of cycles is shown once more as one of the instructions since the counters' last, as
-	 * perf takes it.
+	 * Instructions were not sampled but counted beside cycles (perf's {cycles,instructions}:S): each sample of cycles is
+	 * shown once more as one of the instructions since the counters' last, as perf takes it.
 	 */
 	bool insn_counted;
 	struct pairs told_by;

@@ -17,9 +17,8 @@ struct skid_dist {
 void skid_dist_constant(struct skid_dist *d, double s_cyc);
 
 /*
- * A measured skid of which more may have been to come: one interrupt serves all
- * counters that have overflowed, so where it took a sample of another
- * event as well, it may have been that one's.
+ * A measured skid of which more may have been to come: one interrupt serves all counters that have overflowed, so where it took a
+ * sample of another event as well, it may have been that one's.
  */
 struct skid_seen {
 	double s_cyc;
@@ -27,18 +26,15 @@ struct skid_seen {
 };
 
 /*
- * The n skids as they would be had no interrupt been shared: quantiles of the
- * Kaplan-Meier estimate (J. Am. Stat. Assoc. 53(282), 1958) in ascending
- * order.  A shared interrupt is taken for the end of half a skid: either wait may be
- * the one that ended then.  seen is sorted; out may not be seen.  Where none is
- * shared they are the same numbers.
+ * The n skids as they would be had no interrupt been shared: quantiles of the Kaplan-Meier estimate (J. Am. Stat. Assoc. 53(282),
+ * 1958) in ascending order.  A shared interrupt is taken for the end of half a skid: either wait may be the one that ended then.
+ * seen is sorted; out may not be seen.  Where none is shared they are the same numbers.
  */
 void skid_unshare(struct skid_seen *seen, size_t n, double *out);
 
 /*
- * Quantiles of measured skids (the overshoot of each cycles sample),
- * in any order; negative and non-finite ones are an error of the caller's.
- * Returns 0; -SP_EDOMAIN for n = 0 or such values.
+ * Quantiles of measured skids (the overshoot of each cycles sample), in any order; negative and non-finite ones are an error of
+ * the caller's. Returns 0; -SP_EDOMAIN for n = 0 or such values.
  */
 int skid_dist_fit(struct skid_dist *d, const double *s_cyc, size_t n);
 

@@ -43,11 +43,9 @@ void solve_doubt_leak(const struct work *w, const struct problem *p, struct solu
 void solve_doubt_off_the_flow(const struct problem *p, struct solution *sol);
 
 /*
- * Is a region too large, or are samples too few for it?  Told before time is spent, which grows with the
- * third power of the free flows: 1,200 were seen to take 1.5 s of a core, and
- * 740 whose mode was far from where the search begins 9.  usable[E] as
- * interior_find() tells; stacks: branch records, which are as many equations
- * as free flows.
+ * Is a region too large, or are samples too few for it?  Told before time is spent, which grows with the third power of the free
+ * flows: 1,200 were seen to take 1.5 s of a core, and 740 whose mode was far from where the search begins 9.  usable[E] as
+ * interior_find() tells; stacks: branch records, which are as many equations as free flows.
  *
  * Returns 0, -SP_EDOMAIN where it is.
  */
@@ -101,11 +99,9 @@ void timed_pace_set(struct work *w, struct evidence *ev);
  * A scope may be all code that its loops could reach: hundreds of ways of which only samples and branch records tell which ran.
  * Blocks without any of many samples, and on no record, are left out.
  *
- * ran        the scope is of what branch records say ran, and stays whole
- * on_record  by blocks of the graph; NULL: nothing is
- * usable     out, [E]: the edges that may carry flow
- * f          out, [E]: a flow to begin at
- * n_free_out out: free flows that are left out
+ * ran        the scope is of what branch records say ran, and stays whole on_record  by blocks of the graph; NULL: nothing is
+ * usable     out, [E]: the edges that may carry flow f          out, [E]: a flow to begin at n_free_out out: free flows that are
+ * left out
  *
  * Returns 0, -SP_EDOMAIN when no edge can carry flow.
  */
