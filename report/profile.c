@@ -33,6 +33,16 @@ uint32_t profile_add_file(struct profile *p, const char *file)
 
 const double profile_fewest_samples = 4.5;
 
+bool profile_begins_thread(const struct profile_func *f)
+{
+	static const char *const names[] = { "clone", "__clone", "clone3", "__clone3" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(f->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 double profile_mean_period(const struct profile_event *e)
 {
 	if (e->period && !e->freq)

@@ -420,6 +420,9 @@ static const double z_of_90 = 1.645;
 /* Four samples or fewer are no more than a guess: a relative error of half or more. */
 extern const double profile_fewest_samples;
 
+/* Is it the system call by which a thread begins, and below which all is that the thread runs?  Who calls it goes on elsewhere. */
+bool profile_begins_thread(const struct profile_func *f);
+
 /* Events that a sample stands for; 0 where there are no samples. */
 double profile_mean_period(const struct profile_event *e);
 

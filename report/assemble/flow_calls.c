@@ -141,7 +141,8 @@ static void add_cold_calls(struct flow_part *x, struct call_list *l)
 
 		p->funcs[caller].opens |= c->from_points;
 		p->funcs[callee].opens |= c->to_points;
-		if (caller != callee && number_call(p, l, caller, callee) == had)
+		if (caller != callee && !profile_begins_thread(&p->funcs[callee]) &&
+		    number_call(p, l, caller, callee) == had)
 			p->calls[had].unseen = true;
 	}
 }
@@ -223,7 +224,8 @@ void flow_find_callers(struct flow_part *x)
 		return;
 	find_open(x);
 	for (uint32_t i = 0; i < x->g->n_edges; i++)
-		if (is_call(x, &x->g->edges[i]))
+		if (is_call(x, &x->g->edges[i]) &&
+		    !profile_begins_thread(&p->funcs[func_of_block(x, x->g->edges[i].to)]))
 			add_call(x, &l, i);
 	add_cold_calls(x, &l);
 	keep_calls(x, &l);

@@ -263,6 +263,7 @@ static void find_uncalled(const struct profile *p, struct owners *o)
 	o->begins = mem_calloc(o->uncalled.n + 1, sizeof(*o->begins));
 	for (size_t i = 0; i < o->uncalled.n; i++) {
 		inclusive_find_any(&o->sets, o->uncalled.v[i], o->any);
+		o->begins[i] = profile_begins_thread(&p->funcs[o->uncalled.v[i]]);
 		for (size_t g = 0; g < p->n_funcs; g++) {
 			o->reach[i * p->n_funcs + g] = o->any[g] > 0;
 			o->begins[i] |= o->any[g] > 0 && g != o->uncalled.v[i] &&

@@ -527,4 +527,41 @@ gcc -O2 -g hook.c -o hook || exit 1
 "$SKIDPROF" record --pmu sim -q --no-branches --bursts=0 -o hook.sim ./hook >/dev/null || exit 1
 "$SKIDPROF" report -i hook.sim --callers run --format json >out 2>err
 check 'who calls by name is the caller, and not a pointer that could lead there' json '[c["function"] for c in d["callers"]] == ["main"]'
+
+# What a thread runs is below the call that began it, and not below who made that: on stacks, in exact counts, and by bursts.  The
+# code of the C library is looked at where it is hot itself, as in sorting, and leads from that call to main().
+cat >begun.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static int order(const void *a, const void *b)
+{
+	const unsigned *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+static void *begin(void *turns)
+{
+	unsigned x = 1, many[256];
+	for (unsigned n = *(unsigned *)turns; n; n--) {
+		for (int i = 0; i < 256; i++)
+			many[i] = x = x * 1103515245 + 12345;
+		qsort(many, 256, sizeof(*many), order);
+	}
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t[3];
+	unsigned turns = 30000;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, begin, &turns);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+END
+gcc -O2 -g -pthread begun.c -o begun && "$SKIDPROF" record -q --pmu clock --burst-budget 10 -o begun.data ./begun || exit 1
+"$SKIDPROF" report -i begun.data --children --format json >out 2>err
+check 'what threads run is not below the function that began them' json \
+	'all(r["cycles"] is None or r["share"] < 0.5 for r in d["children"] if r["function"] in ("main", "pthread_create", "create_thread"))'
+check 'but below what they began with' json '[r for r in d["children"] if r["function"] == "begin"][0]["share"] > 0.5'
 finish
