@@ -25,7 +25,7 @@ static double own_insn(const struct profile *p, size_t func)
 /* What physical function `leaf` ran below `func`, or as a part of it. */
 struct below {
 	uint32_t func, leaf;
-	double raw_insn, insn;
+	double raw_insn, raw_cyc, insn;
 };
 
 struct stacks {
@@ -33,7 +33,7 @@ struct stacks {
 	double *in; /* [n_funcs] scratch of sets */
 	struct pairs index;
 	VEC(struct below) v;
-	double *raw; /* [n_funcs] of physical functions as leaves */
+	double *raw, *cyc; /* [n_funcs] of physical functions as leaves */
 	double all_raw;
 };
 
@@ -42,6 +42,7 @@ static void add_frame(const struct profile *p, uint32_t i, double insn, uint32_t
 	const struct profile_frame *f = &p->frames[i];
 
 	s->raw[f->phys_func] += f->raw_insn;
+	s->cyc[f->phys_func] += f->raw_cyc;
 	s->all_raw += f->raw_insn;
 	for (uint32_t at = i; at; at = p->frames[at].parent) {
 		uint32_t func = p->frames[at].func;
@@ -52,8 +53,9 @@ static void add_frame(const struct profile *p, uint32_t i, double insn, uint32_t
 		last[func] = i + 1;
 		k = pairs_must(&s->index, func, f->phys_func);
 		if ((size_t)k == s->v.n)
-			vec_add(&s->v, (struct below){ func, f->phys_func, 0, 0 });
+			vec_add(&s->v, (struct below){ func, f->phys_func, 0, 0, 0 });
 		s->v.v[k].raw_insn += f->raw_insn;
+		s->v.v[k].raw_cyc += f->raw_cyc;
 		s->v.v[k].insn += insn;
 	}
 }
@@ -64,6 +66,7 @@ static void collect(const struct profile *p, const double *insn, struct stacks *
 	        mem_calloc(p->n_funcs + 1, sizeof(*last)); /* frame + 1 that counted for a function last */
 
 	s->raw = mem_calloc(p->n_funcs + 1, sizeof(*s->raw));
+	s->cyc = mem_calloc(p->n_funcs + 1, sizeof(*s->cyc));
 	for (uint32_t i = 1; i < p->n_frames; i++)
 		if (p->frames[i].raw_insn > 0 || p->frames[i].raw_cyc > 0)
 			add_frame(p, i, insn[i], last, s);
@@ -85,17 +88,21 @@ static double period_of(const struct profile *p, int event)
 }
 
 /*
- * Of what each leaf ran, as much is func's as of its samples are: n of them are drawn.  And the leaf's own count is known as its
+ * Of what each leaf ran, as much is func's as of its samples are, where none is of instructions those of time: n of them are drawn.  And the leaf's own count is known as its
  * interval says.
  */
 static double half_of(const struct profile *p, const struct stacks *s, const struct below *of, size_t n,
                       const struct own_noise *noise, double *shares)
 {
-	double var = 0, half, period = period_of(p, p->meta.insn_event);
+	double var = 0, half;
 
 	for (size_t i = 0; i < n; i++) {
-		double own = p->funcs[of[i].leaf].rolled.insn, raw = s->raw[of[i].leaf];
-		double share = raw > 0 ? fmin(of[i].raw_insn / raw, 1) : 1;
+		const bool counted = s->raw[of[i].leaf] > 0;
+		double own = p->funcs[of[i].leaf].rolled.insn,
+		       raw = counted ? s->raw[of[i].leaf] : s->cyc[of[i].leaf],
+		       period = counted ? period_of(p, p->meta.insn_event)
+		                        : period_of(p, p->meta.cyc_event) * p->meta.cyc_per_event,
+		       share = raw > 0 ? fmin((counted ? of[i].raw_insn : of[i].raw_cyc) / raw, 1) : 1;
 
 		shares[of[i].leaf] = own > 0 ? of[i].insn / own : 0;
 		if (raw > 0)
@@ -315,5 +322,6 @@ void stack_bounds(const struct profile *p, const double *insn, double rest, cons
 	call_sets_free(&s.sets);
 	free(s.in);
 	free(s.raw);
+	free(s.cyc);
 	free(shares);
 }

@@ -629,6 +629,28 @@ static void stacks_divide_what_is_fixed(void **state)
 	profile_free(p);
 }
 
+/* Exact counts of leaf, 1000, go to its stacks as samples of time do: of ten two are few's, 1.26 more or less. */
+static void exact_counts_are_divided_no_better_than_time_tells(void **state)
+{
+	struct profile *p = with_stacks();
+	struct inclusive *all;
+
+	(void)state;
+	p->meta.n_events = 1;
+	p->meta.events = calloc(1, sizeof(*p->meta.events));
+	p->meta.events[0].period = 50;
+	p->meta.insn_event = -1;
+	p->meta.cyc_per_event = 1;
+	p->meta.truth = "exact";
+	for (size_t i = 1; i < p->n_frames; i++)
+		p->frames[i].raw_insn = 0;
+	all = inclusive_count(p);
+	assert_float_equal(all[FEW].insn, 20 + 200, 1e-9);
+	assert_float_equal(all[FEW].hi - 220, 1.645 * 100 * sqrt(10 * .2 * .8), 1e-6);
+	free(all);
+	profile_free(p);
+}
+
 /* Of few's parts leaf's count is known to half of it; of its 110 raw ones of 550, period 1, samples tell it to a ninth. */
 static void samples_tell_what_parts_do_not(void **state)
 {
@@ -957,6 +979,7 @@ int main(void)
 		cmocka_unit_test(what_ends_in_a_jump_has_what_it_jumps_to),
 		cmocka_unit_test(what_ends_in_a_jump_is_not_its_own_alone),
 		cmocka_unit_test(stacks_divide_what_is_fixed),
+		cmocka_unit_test(exact_counts_are_divided_no_better_than_time_tells),
 		cmocka_unit_test(samples_tell_what_parts_do_not),
 		cmocka_unit_test(what_is_seldom_left_is_seldom_displaced),
 		cmocka_unit_test(what_only_it_calls_calls_it_from_inside),
