@@ -88,8 +88,8 @@ static double period_of(const struct profile *p, int event)
 }
 
 /*
- * Of what each leaf ran, as much is func's as of its samples are, where none is of instructions those of time: n of them are drawn.  And the leaf's own count is known as its
- * interval says.
+ * Of what each leaf ran, as much is func's as of its samples of instructions are, or of time where it has none of these: n of them are
+ * drawn.  And the leaf's own count is known as its interval says.
  */
 static double half_of(const struct profile *p, const struct stacks *s, const struct below *of, size_t n,
                       const struct own_noise *noise, double *shares)
