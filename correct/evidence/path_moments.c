@@ -166,6 +166,14 @@ static uint32_t *link_records(const struct path_moments *m)
 	return behind;
 }
 
+/* What its pieces from the first to before the last stand for, into n[B]. */
+static void add_pieces(const struct halves *h, const struct path_moments *m, const struct stack *st,
+                       uint32_t first, uint32_t last, double *n)
+{
+	for (uint32_t k = first; k < last; k++)
+		m->add_piece(m, h->p, st, st->piece0 + k, n);
+}
+
 /*
  * The first half of a moment's burst, and the one after it.  A record is too short to tell which loops it lies in: beside all of it stand
  * those that it goes on from, as far back as eq. 12 goes.
@@ -175,23 +183,19 @@ static void add_halves(struct halves *h, const struct path_moments *m, size_t i,
 {
 	const struct stack *st = &m->scope->stacks.v[i];
 	const bool burst = st->burst;
+	const uint32_t half = burst ? st->n_pieces / 2 : st->n_pieces;
 	const size_t first = h->v.n;
 	bool both;
 
-	for (uint32_t k = 0; k < st->n_pieces; k++) {
-		if (burst && k == st->n_pieces / 2)
-			add_half(h, false, n);
-		m->add_piece(m, h->p, st, st->piece0 + k, n);
-	}
+	add_pieces(h, m, st, 0, half, n);
 	add_half(h, false, n);
+	add_pieces(h, m, st, half, st->n_pieces, n);
 	for (int round = 0; round < PATH_NEAR && !burst && behind[i]; round++) {
 		i = behind[i] - 1;
 		st = &m->scope->stacks.v[i];
-		for (uint32_t k = 0; k < st->n_pieces; k++)
-			m->add_piece(m, h->p, st, st->piece0 + k, n);
+		add_pieces(h, m, st, 0, st->n_pieces, n);
 	}
-	if (!burst)
-		add_half(h, true, n);
+	add_half(h, !burst, n);
 	/* A stack of one piece has nothing beside it. */
 	both = h->v.v[first].n_shares && h->v.v[first + 1].n_shares;
 	h->v.v[first].other = first + both;

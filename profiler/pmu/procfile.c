@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +46,7 @@ const char *procfile_state(struct procfile *f, pid_t tid, char *text, size_t n)
 	return end && end[1] == ' ' && end[2] ? end + 2 : NULL;
 }
 
-static bool has_ended(struct procfile *stat, pid_t tid)
+bool procfile_has_ended(struct procfile *stat, pid_t tid)
 {
 	char text[1024];
 	const char *state = procfile_state(stat, tid, text, sizeof(text));
@@ -63,14 +62,14 @@ pid_t procfile_holder(struct procfile *stat, pid_t pid)
 	struct dirent *d;
 	DIR *dir;
 
-	if (!has_ended(stat, pid))
+	if (!procfile_has_ended(stat, pid))
 		return pid;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	while (dir && holder == pid && (d = readdir(dir))) {
 		pid_t tid = (pid_t)atoi(d->d_name);
 
-		if (tid > 0 && tid != pid && !has_ended(&other, tid))
+		if (tid > 0 && tid != pid && !procfile_has_ended(&other, tid))
 			holder = tid;
 	}
 	if (dir)

@@ -6,6 +6,7 @@
  * A file of /proc/TID that is read often: it is kept open, for to find and to
  * open it takes several times as long as to read it.
  */
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct procfile {
@@ -22,9 +23,12 @@ void procfile_read(struct procfile *f, pid_t tid, const char *name, char *out, s
  */
 const char *procfile_state(struct procfile *f, pid_t tid, char *text, size_t n);
 
+/* Also one that is not there, or stays a zombie until its parent asks for it.  stat: its file of that name. */
+bool procfile_has_ended(struct procfile *stat, pid_t tid);
+
 /*
  * Whose memory, mappings and root a process has: its own number, or where its first thread has ended and others run on, that of
- * one of these, for nothing of the process can be read by its own number then.
+ * one of these, for nothing of the process can be read by its own number then.  stat: the first thread's.
  */
 pid_t procfile_holder(struct procfile *stat, pid_t pid);
 

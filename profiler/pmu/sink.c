@@ -526,12 +526,10 @@ void sink_tick(struct sink *s)
 static bool runs(uint32_t pid)
 {
 	struct procfile stat = { 0 };
-	char text[1024];
-	const char *state = procfile_state(&stat, (pid_t)pid, text, sizeof(text));
-	bool ended = !state || *state == 'Z' || *state == 'X';
+	bool run = procfile_holder(&stat, (pid_t)pid) != (pid_t)pid || !procfile_has_ended(&stat, (pid_t)pid);
 
 	procfile_fini(&stat);
-	return !ended || procfile_holder_now((pid_t)pid) != (pid_t)pid;
+	return run;
 }
 
 /* Processes that ended without a word are not among them. */

@@ -671,6 +671,19 @@ static void samples_tell_what_parts_do_not(void **state)
 	profile_free(p);
 }
 
+/* A skid of 10 cycles, one instruction for each ten of them: of samples so many instructions apart. */
+static void show_skid(struct profile *p, double apart)
+{
+	p->meta.n_events = 2;
+	p->meta.events = calloc(2, sizeof(*p->meta.events));
+	p->meta.events[0] =
+	        (struct profile_event){ .period = (uint64_t)apart, .n_samples = 550, .total = 1100 * apart };
+	p->meta.events[1] = (struct profile_event){ .period = 1, .n_samples = 550, .total = 11000 * apart };
+	p->meta.cyc_event = 1;
+	p->meta.cyc_per_event = 1;
+	p->meta.skid_median_cyc = 10;
+}
+
 /* A call of few is shorter than the skid, and each is seen; but its stacks come in one row: one of them may lie beside it. */
 static void what_is_seldom_left_is_seldom_displaced(void **state)
 {
@@ -679,13 +692,7 @@ static void what_is_seldom_left_is_seldom_displaced(void **state)
 	double far;
 
 	(void)state;
-	p->meta.n_events = 2;
-	p->meta.events = calloc(2, sizeof(*p->meta.events));
-	p->meta.events[0] = (struct profile_event){ .period = 1, .n_samples = 550, .total = 1100 };
-	p->meta.events[1] = (struct profile_event){ .period = 1, .n_samples = 550, .total = 11000 };
-	p->meta.cyc_event = 1;
-	p->meta.cyc_per_event = 1;
-	p->meta.skid_median_cyc = 10;
+	show_skid(p, 1);
 	p->funcs[FEW].calls = (struct profile_calls){ .n = 1000, .hi = 1000, .n_terms = 1 };
 	all = inclusive_count(p);
 	far = all[FEW].hi;
@@ -712,16 +719,10 @@ static void what_is_seldom_left_is_seldom_displaced(void **state)
 	profile_free(p);
 }
 
+/* The same, of so many times the samples' counts. */
 static void sample_apart(struct profile *p, double times)
 {
-	p->meta.n_events = 2;
-	p->meta.events = calloc(2, sizeof(*p->meta.events));
-	p->meta.events[0] =
-	        (struct profile_event){ .period = (uint64_t)times, .n_samples = 550, .total = 1100 * times };
-	p->meta.events[1] = (struct profile_event){ .period = 1, .n_samples = 550, .total = 11000 * times };
-	p->meta.cyc_event = 1;
-	p->meta.cyc_per_event = 1;
-	p->meta.skid_median_cyc = 10;
+	show_skid(p, times);
 	for (size_t i = 1; i < p->n_frames; i++) {
 		p->frames[i].raw_insn *= times;
 		p->frames[i].raw_cyc *= times;
@@ -820,14 +821,9 @@ static void one_visit_is_told_by_its_own_samples(void **state)
 		struct profile *p = with_stacks();
 		struct inclusive *all;
 
-		p->meta.n_events = 2;
-		p->meta.events = calloc(2, sizeof(*p->meta.events));
-		p->meta.events[0] =
-		        (struct profile_event){ .period = 2, .freq = freq, .n_samples = 550, .total = 1100 };
-		p->meta.events[1] = (struct profile_event){ .period = 1, .n_samples = 550, .total = 11000 };
-		p->meta.cyc_event = 1;
-		p->meta.cyc_per_event = 1;
-		p->meta.skid_median_cyc = 10;
+		show_skid(p, 1);
+		p->meta.events[0].period = 2;
+		p->meta.events[0].freq = freq;
 		for (size_t i = 1; i < p->n_frames; i++)
 			p->frames[i].raw_insn *= 2;
 		p->funcs[FEW].count.insn = p->funcs[FEW].rolled.insn = 60;
