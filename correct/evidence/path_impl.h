@@ -7,7 +7,7 @@
  * of n branches tells n - 1 pieces of a real path, edge by edge.  path.c keeps the stacks, path_pace.c (eq. 10) tells how many
  * instructions each stands for, path_cycles.c (eq. 11) or path_newest.c (eq. 12) weigh their pieces so that the moments they were
  * taken at no longer matter, path_noise.c (eq. 13) tells how well that is known, path_flow.c makes flows and equations of them,
- * path_stages.c levels stages where only time was sampled, and path_moments.c (eq. 19) tells what paces differ by there.
+ * path_stages.c levels stages where only time was sampled, by bursts, and path_moments.c (eq. 19) tells what paces differ by there.
  */
 #include "correct/evidence/evidence.h"
 #include "profiler/base/vec.h"
@@ -172,7 +172,7 @@ struct path_means {
 int path_noise(const struct path *s, const struct scope_stacks *r, const float *weight,
                const struct space *space, const struct path_means *means, double *cov);
 
-/* Where only time was sampled: a stage's stacks stand for as many instructions as its time, be its branches few or many. */
+/* Where only time was sampled, by bursts: a stage's stacks stand for as many instructions as its time, be its branches few or many. */
 void path_level_stages(const struct path *s, struct scope_stacks *r, const struct problem *p);
 
 /* Moments of which only time is known, by their stacks. */
