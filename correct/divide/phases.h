@@ -18,9 +18,8 @@ struct phases_opts {
 };
 
 /*
- * Which phase each of n samples is in, by what code it fell into: label[n],
- * below n_labels, in order of time, one thread after another.  phase[n] gets
- * numbers 0, 1, ... in the order phases are first seen.
+ * Which phase each of n samples is in, by what code it fell into: label[n], below n_labels, in order of time, one thread after
+ * another.  phase[n] gets numbers 0, 1, ... in the order phases are first seen.
  *
  * Returns how many there are.
  */

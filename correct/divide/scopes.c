@@ -398,10 +398,9 @@ static uint32_t reassign(struct finder *f, size_t scope, size_t n_parts, struct 
 }
 
 /*
- * Is there something to gain, and nothing to lose?  Code in no part may only
- * run where the program goes from one part to another: code that also runs
- * between two samples of one part belongs to that part's repetition, however
- * few samples fall into it (what retires fast gets none).
+ * Is there something to gain, and nothing to lose?  Code in no part may only run where the program goes from one part to another:
+ * code that also runs between two samples of one part belongs to that part's repetition, however few samples fall into it (what
+ * retires fast gets none).
  */
 static bool worth_splitting(const struct traffic *t, const struct flow_regions *parts, double n_scope,
                             size_t n_blocks)

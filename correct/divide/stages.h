@@ -3,10 +3,9 @@
 #define SKIDPROF_CORRECT_DIVIDE_STAGES_H
 
 /*
- * Do bursts stay in one of the loops that a scope is made of?  Where instructions
- * are not counted, only bursts tell them, and each burst begins where time is
- * spent.  Bursts that go from loop to loop show how much each loop runs.  Bursts
- * that each stay in one say where time went, which is no share of instructions.
+ * Do bursts stay in one of the loops that a scope is made of?  Where instructions are not counted, only bursts tell them, and
+ * each burst begins where time is spent.  Bursts that go from loop to loop show how much each loop runs.  Bursts that each stay
+ * in one say where time went, which is no share of instructions.
  */
 #include "correct/recording/recording.h"
 #include "correct/work.h"

@@ -27,9 +27,8 @@ void ratios_free(struct ratios *r);
 void ratios_add(struct ratios *r, const struct ratio_interval *interval, uint32_t *run);
 
 /*
- * Counts of an event per instruction, with the standard error.
- * total_insn: instructions of the scope.  counted_insn: those of the intervals that counted the event.
- * *out stays as it is where these intervals are fewer than three.
+ * Counts of an event per instruction, with the standard error. total_insn: instructions of the scope.  counted_insn: those of the
+ * intervals that counted the event. *out stays as it is where these intervals are fewer than three.
  */
 struct ratio {
 	double ratio, se, counted_insn;

@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_FLOW_DOMINATORS_H
 
 /*
- * The control flow of one function by itself: its blocks, edges, dominators and
- * natural loops.  A call is an edge to the block behind it.  Blocks that can be
- * reached are numbered from 0 in reverse postorder.
+ * The control flow of one function by itself: its blocks, edges, dominators and natural loops.  A call is an edge to the block
+ * behind it.  Blocks that can be reached are numbered from 0 in reverse postorder.
  */
 #include "correct/flow/graph.h"
 

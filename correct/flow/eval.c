@@ -238,9 +238,8 @@ void sym_eval(struct sym_state *s, const struct insn *insn, const struct insn_fo
 		if (f->writes >> reg & 1)
 			s->reg[reg] = sym_fresh(s);
 	/*
-	 * No correct code reads a register that a call may have changed, but for its
-	 * results; what is read was kept, by convention or because the compiler saw
-	 * that the callee leaves it alone.
+	 * No correct code reads a register that a call may have changed, but for its results; what is read was kept, by
+	 * convention or because the compiler saw that the callee leaves it alone.
 	 */
 	s->seen_valid &= !call;
 }

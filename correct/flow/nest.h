@@ -3,10 +3,9 @@
 #define SKIDPROF_CORRECT_FLOW_NEST_H
 
 /*
- * The graph seen "downwards": calls lead into callees, and over them to the
- * block after the call (SKIP), but no return leads back.  Its strongly
- * connected components are the outermost loops: within one function (with
- * what it jumps to), or through the CALL edges of a recursion.
+ * The graph seen "downwards": calls lead into callees, and over them to the block after the call (SKIP), but no return leads
+ * back.  Its strongly connected components are the outermost loops: within one function (with what it jumps to), or through the
+ * CALL edges of a recursion.
  */
 #include "correct/flow/graph.h"
 

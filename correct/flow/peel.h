@@ -3,10 +3,9 @@
 #define SKIDPROF_CORRECT_FLOW_PEEL_H
 
 /*
- * The rounds in which a region loses what cannot circulate.  A call that lost
- * its last way in or back loses the other, what is not strongly connected any
- * more goes, and with it ways of other calls: a long row of calls is peeled
- * one a round.  A round costs the components that lost an edge in it.
+ * The rounds in which a region loses what cannot circulate.  A call that lost its last way in or back loses the other, what is
+ * not strongly connected any more goes, and with it ways of other calls: a long row of calls is peeled one a round.  A round
+ * costs the components that lost an edge in it.
  */
 #include "correct/flow/shape.h"
 

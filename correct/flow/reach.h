@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_FLOW_REACH_H
 
 /*
- * Which heat each of many loops reaches: its own, and all in the code that it
- * calls.  Loops that call the same code share the walk through it, which is
- * what a large program has most of.
+ * Which heat each of many loops reaches: its own, and all in the code that it calls.  Loops that call the same code share the
+ * walk through it, which is what a large program has most of.
  */
 #include "correct/flow/nest.h"
 

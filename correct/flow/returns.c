@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which functions return, from which blocks, and which code is alive.  A jump
- * to another function's entry is followed like any jump: so the returns of a
- * function called last are returns of the one that jumped to it.
+ * Which functions return, from which blocks, and which code is alive.  A jump to another function's entry is followed like any
+ * jump: so the returns of a function called last are returns of the one that jumped to it.
  */
 #include "correct/flow/build.h"
 

@@ -12,9 +12,8 @@ struct scc_graph { /* edges of vertex i go to to[off[i] .. off[i + 1]] */
 };
 
 /*
- * comp[n] out: component of each vertex, numbered so that edges between
- * components go from larger to smaller numbers.  *n_comps out.
- * Cost: n + edges.
+ * comp[n] out: component of each vertex, numbered so that edges between components go from larger to smaller numbers.  *n_comps
+ * out. Cost: n + edges.
  */
 void scc_find(const struct scc_graph *g, uint32_t *comp, uint32_t *n_comps);
 

@@ -3,10 +3,9 @@
 #define SKIDPROF_CORRECT_FLOW_SHAPE_H
 
 /*
- * A region taking shape: from a set of blocks and the loops they came from to
- * the edges that can carry a circulation.  Every step costs what the set is
- * large, not what the graph is: marks lie in room that all regions of a graph
- * use, one after the other, and lists tell where they are.
+ * A region taking shape: from a set of blocks and the loops they came from to the edges that can carry a circulation.  Every step
+ * costs what the set is large, not what the graph is: marks lie in room that all regions of a graph use, one after the other, and
+ * lists tell where they are.
  */
 #include "correct/flow/nest.h"
 #include "correct/flow/region.h"

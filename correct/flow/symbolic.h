@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_FLOW_SYMBOLIC_H
 
 /*
- * What registers hold, as far as it matters for jump tables: sums of a
- * constant and a multiple of one unknown, and values read from a table that
- * is indexed so.
+ * What registers hold, as far as it matters for jump tables: sums of a constant and a multiple of one unknown, and values read
+ * from a table that is indexed so.
  */
 #include "profiler/binary/insn_form.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Jump tables.  The instructions that lead to an indirect jump are evaluated
- * along one path to it; where that gives "a table, indexed by an unknown
- * below so much", the table is read.
+ * Jump tables.  The instructions that lead to an indirect jump are evaluated along one path to it; where that gives "a table,
+ * indexed by an unknown below so much", the table is read.
  */
 #include <string.h>
 

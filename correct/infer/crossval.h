@@ -3,10 +3,9 @@
 #define SKIDPROF_CORRECT_INFER_CROSSVAL_H
 
 /*
- * Cross-validation (eq. 18): how far off is what no exact equation tells?  Each
- * of them is left out once and predicted from all others.  The misses of those
- * predictions, in units of their own standard deviations, are taken for those
- * of the directions that nothing exact fixes.
+ * Cross-validation (eq. 18): how far off is what no exact equation tells?  Each of them is left out once and predicted from all
+ * others.  The misses of those predictions, in units of their own standard deviations, are taken for those of the directions that
+ * nothing exact fixes.
  */
 #include "correct/infer/posterior.h"
 

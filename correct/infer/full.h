@@ -7,9 +7,8 @@
 #include "correct/infer/space.h"
 
 /*
- * interior  [E] a circulation with all usable edges positive (interior_find).
- * eqs   all terms of the scope's flow, |E| (eq. 3) first, those of stacks last.
- * out   draws of block executions; edge flows; diagnostics; verdict.
+ * interior  [E] a circulation with all usable edges positive (interior_find). eqs   all terms of the scope's flow, |E| (eq. 3)
+ * first, those of stacks last. out   draws of block executions; edge flows; diagnostics; verdict.
  *
  * Returns 0, -SP_EDOMAIN.  Same seed, same build: same bits.
  */

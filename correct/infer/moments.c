@@ -17,9 +17,8 @@
 static const double close_enough = 0.05;
 
 /*
- * Damping: how much of a site's change is made in a round.  All sites change at
- * once, and would overshoot together.  A site that goes back and forth is damped
- * more, and less again while it goes one way.
+ * Damping: how much of a site's change is made in a round.  All sites change at once, and would overshoot together.  A site that
+ * goes back and forth is damped more, and less again while it goes one way.
  */
 static const double most_damping = 0.6, least_damping = 0.05, damp_less = 1.2, damp_more = 0.5;
 

@@ -3,10 +3,9 @@
 #define SKIDPROF_CORRECT_INFER_PROBLEM_H
 
 /*
- * One scope (or region) as the inference sees it: blocks, edges and instructions
- * numbered from 0, what was sampled at each instruction, and what a method
- * gives back.  B = n_blocks, E = n_edges, I = n_insns; instructions lie in
- * block order, so block b holds insns[block[b].insn0 .. + n_insn).
+ * One scope (or region) as the inference sees it: blocks, edges and instructions numbered from 0, what was sampled at each
+ * instruction, and what a method gives back.  B = n_blocks, E = n_edges, I = n_insns; instructions lie in block order, so block b
+ * holds insns[block[b].insn0 .. + n_insn).
  */
 #include <gsl/gsl_rng.h>
 

@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_INFER_SPACE_H
 
 /*
- * The free flows t of a scope.  Edge flows that conserve at every block, and
- * return from every call to where it was made, are a linear space.  The columns
- * of Z are a basis of it, so f = Z t; t are the flows of some edges, the free ones.
+ * The free flows t of a scope.  Edge flows that conserve at every block, and return from every call to where it was made, are a
+ * linear space.  The columns of Z are a basis of it, so f = Z t; t are the flows of some edges, the free ones.
  */
 #include "correct/infer/problem.h"
 

@@ -23,9 +23,8 @@ void made_free(struct made *m);
 void made_map(struct made *m, uint32_t pid, const char *path);
 
 /*
- * The module path, as module_open takes it, of what has the code at ip; NULL
- * where nothing has.  Where codes took turns at an address and the clocks differ, names alone are given.  Borrowed: one pointer for
- * one path.
+ * The module path, as module_open takes it, of what has the code at ip; NULL where nothing has.  Where codes took turns at an
+ * address and the clocks differ, names alone are given.  Borrowed: one pointer for one path.
  */
 const char *made_find(struct made *m, uint32_t pid, uint64_t ip, uint64_t time_ns);
 

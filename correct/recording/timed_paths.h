@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_RECORDING_TIMED_PATHS_H
 
 /*
- * Timed paths of a recording (profiler/pmu/timed_paths.h says how they stand in
- * the file): exact instructions over exact time at random moments.  What a
- * program ran in all follows from how fast it ran then.
+ * Timed paths of a recording (profiler/pmu/timed_paths.h says how they stand in the file): exact instructions over exact time at
+ * random moments.  What a program ran in all follows from how fast it ran then.
  */
 #include "profiler/base/vec.h"
 #include "profiler/perfdata/record.h"

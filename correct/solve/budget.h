@@ -3,9 +3,8 @@
 #define SKIDPROF_CORRECT_SOLVE_BUDGET_H
 
 /*
- * Which scopes are solved, and in which order, within a budget of work.  Work
- * is told from how large a scope is and not by a clock: the same budget gives
- * the same bits on every machine, however busy.
+ * Which scopes are solved, and in which order, within a budget of work.  Work is told from how large a scope is and not by a
+ * clock: the same budget gives the same bits on every machine, however busy.
  */
 #include "correct/work.h"
 
