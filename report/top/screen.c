@@ -2,6 +2,8 @@
 /* The terminal of top, by ncurses. */
 #include <curses.h>
 #include <locale.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +117,64 @@ static int translate(int key)
 	return key;
 }
 
-static int walk(struct top *t)
+/* Signals that end a program: the terminal has to be as it was before, so they are noted and wait for top to have left it. */
+static const int endings[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+enum { N_ENDINGS = sizeof(endings) / sizeof(endings[0]) };
+
+static volatile sig_atomic_t ending;
+
+static void on_ending(int sig)
+{
+	ending = sig;
+}
+
+/* What they did before.  What was ignored, as by nohup, stays so. */
+static void catch_endings(struct sigaction before[N_ENDINGS])
+{
+	struct sigaction note = { .sa_handler = on_ending };
+
+	ending = 0;
+	for (size_t i = 0; i < N_ENDINGS; i++)
+		if (sigaction(endings[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+			sigaction(endings[i], &note, NULL);
+}
+
+static void release_endings(const struct sigaction before[N_ENDINGS])
+{
+	for (size_t i = 0; i < N_ENDINGS; i++)
+		sigaction(endings[i], &before[i], NULL);
+}
+
+/*
+ * The next key, or ERR where a signal ends this or the terminal has gone.
+ * ncurses goes on waiting after a signal, so the wait is done here.  Between looking for a signal and the wait they are blocked:
+ * one that came there would be seen at the next key only.
+ */
+static int next_key(int fd)
+{
+	sigset_t block, unblocked;
+	int key;
+
+	sigemptyset(&block);
+	for (size_t i = 0; i < N_ENDINGS; i++)
+		sigaddset(&block, endings[i]);
+	sigprocmask(SIG_BLOCK, &block, &unblocked);
+	key = getch();
+	while (key == ERR && !ending) {
+		struct pollfd in = { .fd = fd, .events = POLLIN };
+		int n = ppoll(&in, 1, NULL, &unblocked);
+
+		if (ending)
+			break;
+		key = getch();
+		if (n > 0 && key == ERR)
+			break;
+	}
+	sigprocmask(SIG_SETMASK, &unblocked, NULL);
+	return ending ? ERR : key;
+}
+
+static int walk(struct top *t, int fd)
 {
 	int err = 0;
 
@@ -123,8 +182,7 @@ static int walk(struct top *t)
 		int key;
 
 		draw(t);
-		key = getch();
-		/* The terminal has gone. */
+		key = next_key(fd);
 		if (key == ERR)
 			break;
 		key = translate(key);
@@ -145,6 +203,7 @@ static FILE *keyboard(void)
 
 int top_run(struct top *t)
 {
+	struct sigaction before[N_ENDINGS];
 	FILE *in;
 	SCREEN *screen;
 	int err = terminal_check();
@@ -155,8 +214,11 @@ int top_run(struct top *t)
 	if (!in)
 		return terminal_none("there is no keyboard: standard input is none");
 	setlocale(LC_CTYPE, "");
+	/* ncurses leaves signals alone that something else catches; its own handler would exit with 1. */
+	catch_endings(before);
 	screen = newterm(NULL, stdout, in);
 	if (!screen) {
+		release_endings(before);
 		if (in != stdin)
 			fclose(in);
 		return terminal_none("ncurses refuses this one");
@@ -166,14 +228,19 @@ int top_run(struct top *t)
 	noecho();
 	nonl();
 	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
 	set_escdelay(ESCAPE_MS);
 	curs_set(0);
 	err = LINES < MIN_HEIGHT || COLS < MIN_WIDTH ? terminal_none("this one is too small")
 	                                             : top_open(t, COLS, LINES);
 	if (err == 0)
-		err = walk(t);
+		err = walk(t, fileno(in));
 	endwin();
 	delscreen(screen);
+	release_endings(before);
+	/* Whoever sent it sees that it was obeyed. */
+	if (ending)
+		raise(ending);
 	if (in != stdin)
 		fclose(in);
 	return err;

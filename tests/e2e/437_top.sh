@@ -112,4 +112,27 @@ keys Enter
 check 'has no source, and that is no crash' screen 'skidprof: '
 keys Q
 check 'and an end' screen 'left with [03]'
+
+# ended SIGNAL: top dies of it, and what the shell then says is on a terminal as it was: neither raw nor the other screen.
+cat >ended <<'END'
+"$SKIDPROF" top --method raw two.data
+echo "left with $?, $(stty -a | grep -oE -- '-?\b(icanon|echo|onlcr)\b' | xargs)."
+sleep 600
+END
+ended()
+{
+	start "bash ended" 120
+	screen 'skidprof: functions' || return
+	kill -"$1" "$(pgrep -P "$(mux display -p -t top '#{pane_pid}')")"
+	screen "left with $((128 + $(kill -l "$1"))), onlcr icanon echo\." &&
+		[ "$(mux display -p -t top '#{alternate_on} #{cursor_flag}')" = '0 1' ]
+}
+for sig in HUP TERM INT QUIT; do
+	check "SIG$sig ends it, and the terminal is as before" ended $sig
+done
+start "trap '' HUP; '$SKIDPROF' top --method raw two.data; sleep 600"
+check 'what is to outlive the terminal' screen 'skidprof: functions'
+kill -HUP "$(pgrep -P "$(mux display -p -t top '#{pane_pid}')")"
+keys w
+check 'goes on' screen 'skidprof: why'
 finish
