@@ -381,6 +381,17 @@ static int find_cores(const struct options *o, struct profile **p)
 	return err;
 }
 
+/* --fixed asks for corrected counts: raw ones in their columns are none. */
+static int check_fixed(const struct options *o, const struct profile *p)
+{
+	char why[600];
+
+	if (o->report.show != REPORT_FIXED || o->report.view >= REPORT_PROCESSES ||
+	    !meta_nothing_fixed(p, why, sizeof(why)))
+		return 0;
+	return sp_fail(SP_EDOUBT, "%s: --fixed: nothing was corrected: %s", p->meta.input, why);
+}
+
 /* Each kind's samples are corrected by themselves, so each has its own skid.  JSON is an array of the kinds. */
 static int print_cores(const struct options *o, const struct profile *kinds, struct term *term)
 {
@@ -402,6 +413,7 @@ static int print_cores(const struct options *o, const struct profile *kinds, str
 		if (err == 0) {
 			int this = report_verdict(p);
 
+			this = this < 0 ? this : check_fixed(o, p);
 			verdict = this < 0 ? this : verdict;
 		}
 		profile_free(p);
@@ -498,6 +510,8 @@ int cmd_report(int argc, char **argv)
 	}
 	if (err == 0)
 		err = report_verdict_of(p, o.report.view == REPORT_WHY ? o.report.why : NULL);
+	if (err == 0)
+		err = check_fixed(&o, p);
 	profile_free(p);
 	return err;
 }

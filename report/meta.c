@@ -503,6 +503,62 @@ static void print_not_counted(const struct profile *p, const struct meta_columns
 	}
 }
 
+/* The function that most of the profile is in; NULL = there is none. */
+static const struct profile_func *largest_func(const struct profile *p)
+{
+	const struct profile_func *most = NULL;
+
+	for (size_t i = 0; i < p->n_funcs; i++)
+		if (!most || profile_weight(p, &p->funcs[i].count) > profile_weight(p, &most->count))
+			most = &p->funcs[i];
+	return most;
+}
+
+static bool all_of_kernel(const struct profile *p)
+{
+	for (size_t i = 0; i < p->n_funcs; i++)
+		if (p->funcs[i].module >= p->n_modules || p->modules[p->funcs[i].module].path[0] != '[')
+			return false;
+	return p->n_funcs > 0;
+}
+
+bool meta_nothing_fixed(const struct profile *p, char *out, size_t size)
+{
+	const struct profile_meta *m = &p->meta;
+	const struct profile_func *most = largest_func(p);
+	char name[LINE_MAX_BYTES];
+
+	/* Exact counts and precise samples are right without a correction. */
+	if (m->truth || m->as_sampled || !most)
+		return false;
+	for (size_t i = 0; i < p->n_funcs; i++)
+		if (p->funcs[i].status != PROFILE_RAW)
+			return false;
+	if (strcmp(m->method, "raw") == 0)
+		snprintf(out, size, "--method raw leaves samples where they were seen");
+	else if (all_of_kernel(p))
+		snprintf(out, size,
+		         "all samples are of the kernel, whose code is not read; record user code, too");
+	else if (!report_has_insn(p) && report_by_clock(m) && m->n_bursts)
+		snprintf(out, size,
+		         "%ju burst%s too few to tell instructions by (%d are the least); record longer, or "
+		         "with a larger --burst-budget",
+		         (uintmax_t)m->n_bursts, m->n_bursts == 1 ? " is" : "s are", PROFILE_MIN_BURSTS);
+	else if (!report_has_insn(p) && report_by_clock(m))
+		snprintf(out, size,
+		         "no instructions were counted and no bursts taken; record longer, or with "
+		         "--bursts=RATE");
+	else if (!report_has_insn(p))
+		snprintf(out, size, "no instructions were sampled; record with -e cycles,instructions");
+	else {
+		safe(report_name(most), name);
+		text_squeeze(name, 60);
+		snprintf(out, size, "%s; 'skidprof report --why %s' tells more",
+		         most->why && *most->why ? most->why : "no hot loop was found", name);
+	}
+	return true;
+}
+
 void meta_not_counted(const struct profile *p, FILE *f)
 {
 	print_not_counted(p, &all_columns, f);

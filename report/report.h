@@ -166,6 +166,9 @@ void meta_first_line(const struct profile *p, char *out, size_t size);
 void meta_troubles(const struct profile *p, FILE *f);
 /* What stands for instructions that were not counted; nothing where they were. */
 void meta_not_counted(const struct profile *p, FILE *f);
+
+/* Did correction change nothing at all, where it could have?  Then why, and what to do about it, in a sentence. */
+bool meta_nothing_fixed(const struct profile *p, char *out, size_t size);
 int meta_json(const struct profile *p, json_t **out);
 
 /*

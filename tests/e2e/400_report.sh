@@ -40,6 +40,12 @@ check 'raw alone makes no correction' status 0 "$SKIDPROF" report -i two.data --
 check 'and says so' has out '# method raw,'
 check 'fixed alone' status 0 "$SKIDPROF" report -i two.data --fixed
 check 'has no raw column' sh -c '! grep -q IPC-RAW out && grep -q "90% INTERVAL" out'
+check 'where nothing was corrected that is a doubt' status 3 "$SKIDPROF" report -i two.data --fixed --method raw --format csv
+check 'and the reason is told' grep -qF 'two.data: --fixed: nothing was corrected: --method raw' err
+check 'which what is never corrected has no part in' status 0 "$SKIDPROF" report -i two.data --fixed --threads --format json
+check 'samples of threads are of both events, as the manual has it' json 'sum(t["samples"] for t in d["threads"]) == d["meta"]["samples"]'
+check 'those of functions are of instructions' json \
+	'abs(sum(f["samples"] for f in d["functions"]) - d["meta"]["events"][d["meta"]["instructions_event"]]["samples"]) < 1'
 check 'rolled up' status 0 "$SKIDPROF" report -i two.data --rollup --format json
 check 'no inlined function is left' json 'not [f for f in d["functions"] if f["name"] == "mix"]'
 # What is inlined somewhere, and called elsewhere, is rolled up as what is called.

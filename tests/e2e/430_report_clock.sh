@@ -528,4 +528,10 @@ check 'compare has nothing to compare' status 1 "$SKIDPROF" compare -i other.dat
 # Too few bursts: nothing is corrected, and no word says that anything was.
 check 'of a recording without bursts' status 0 "$SKIDPROF" report -i chosen.data --why main
 check 'the reason is that nothing was corrected' has out 'status: raw: no loop of this recording was corrected'
+for o in --regions --lines '--format csv' '--export folded'; do
+	# shellcheck disable=SC2086
+	check "asked for corrected counts, $o has none" status 3 "$SKIDPROF" report -i chosen.data --fixed $o
+	check 'and why, and what helps' grep -qE 'nothing was corrected: no instructions were counted and no bursts taken; .*--bursts' err
+done
+check 'asked for none, it is as it should be' status 0 "$SKIDPROF" report -i chosen.data --format csv
 finish
