@@ -9,6 +9,7 @@
 #include "profiler/base/mem.h"
 #include "profiler/base/order.h"
 
+#include <ctype.h>
 #include <elf.h>
 #include <gelf.h>
 #include <libiberty/demangle.h>
@@ -40,23 +41,51 @@ struct loader {
 	size_t next_frame;
 };
 
+/* "_D3app3runFiZv" or "_Dmain": D's own mangling. */
+static bool is_of_d(const char *linkage)
+{
+	return !strncmp(linkage, "_D", 2) &&
+	       (isdigit((unsigned char)linkage[2]) || !strncmp(linkage + 2, "main", strlen("main") + 1));
+}
+
 char *module_full_name(const char *linkage)
 {
-	if (linkage[0] != '_' || linkage[1] != 'Z' || strlen(linkage) >= LONGEST_MANGLED)
+	if (strlen(linkage) >= LONGEST_MANGLED)
 		return NULL;
-	return cplus_demangle(linkage, DMGL_PARAMS | DMGL_ANSI);
+	if (is_of_d(linkage))
+		return cplus_demangle(linkage, DMGL_DLANG | DMGL_PARAMS);
+	return strncmp(linkage, "_Z", 2) ? NULL : cplus_demangle(linkage, DMGL_PARAMS | DMGL_ANSI);
+}
+
+/* "app.run!(int).run(int) const" loses its last pair, and what follows that: D's demangler cannot leave them out. */
+static void cut_parameters(char *name)
+{
+	char *end = strrchr(name, ')');
+	int depth = 0;
+
+	for (; end && end > name; end--) {
+		depth += (*end == ')') - (*end == '(');
+		if (!depth) {
+			if (end[-1] != '!') /* else a template's own arguments */
+				*end = '\0';
+			return;
+		}
+	}
 }
 
 const char *symbols_demangle(struct texts *pool, const char *linkage)
 {
 	const char *kept = linkage, *suffix = strchr(linkage, '@'); /* ours: "@plt" */
 	char *mangled, *plain = NULL;
+	bool of_d;
 
-	if (linkage[0] != '_' || (linkage[1] != 'Z' && linkage[1] != 'R') ||
-	    strlen(linkage) >= LONGEST_MANGLED)
+	if (linkage[0] != '_' || !strchr("ZRD", linkage[1]) || strlen(linkage) >= LONGEST_MANGLED)
 		return linkage;
 	mangled = mem_strndup(linkage, suffix ? (size_t)(suffix - linkage) : strlen(linkage));
-	plain = cplus_demangle(mangled, DMGL_NO_OPTS);
+	of_d = is_of_d(mangled);
+	plain = cplus_demangle(mangled, of_d ? DMGL_DLANG : DMGL_NO_OPTS);
+	if (plain && of_d)
+		cut_parameters(plain);
 	if (plain)
 		kept = texts_printf(pool, "%s%s", plain, suffix ? suffix : "");
 	free(plain);
@@ -80,7 +109,7 @@ static uint8_t rank_of(const GElf_Sym *sym, const char *name)
 	unsigned binding = bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 1 : 2;
 	size_t underscores = strspn(name, "_");
 
-	if (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2))
+	if (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2) || is_of_d(name))
 		underscores = 0; /* the mangling's own */
 	return (uint8_t)(binding * 16 + (underscores > 15 ? 15 : underscores));
 }

@@ -49,6 +49,27 @@ check 'it does' grep -q 'ns::pick(unsigned int)$' out
 check 'as data, too' status 0 "$SKIDPROF" compare -q -i o.data --truth o.truth --format json
 check 'both names are there' json '{(f["name"], f["full_name"]) for f in d["functions"] if f["name"].startswith("ns::pick")} == {("ns::pick", "ns::pick(int)"), ("ns::pick", "ns::pick(unsigned int)")}'
 
+# D's mangling, of functions as its compilers name them: overloads, an instance of a template, a method that is const; and names that are C's.
+cat >d.c <<'C'
+#define LOOP(name, k, symbol) \
+	__attribute__((noipa)) unsigned name(unsigned n) __asm__(symbol); \
+	__attribute__((noipa)) unsigned name(unsigned n) { unsigned s = k; while (n--) s = s * 5 + (s >> k); return s; }
+LOOP(a, 1, "_D3app4turnFkZk")
+LOOP(b, 2, "_D3app4turnFiZk")
+LOOP(c, 3, "_D3app__T4wideTiZQiFiZi")
+LOOP(d, 4, "_D3app5Shape4areaMxFZk")
+LOOP(e, 5, "_Dmain")
+LOOP(f, 6, "_Dmains")
+LOOP(g, 7, "_D3app")
+int main(void) { return a(30000) + b(30000) + c(30000) + d(30000) + e(30000) + f(30000) + g(30000) == 1; }
+C
+gcc -O2 d.c -o d || exit 1
+"$SKIDPROF" record --pmu sim -q -o d.data ./d >/dev/null || exit 1
+check 'functions of D' status 0 "$SKIDPROF" report -i d.data --limit 0
+check 'have their names' sh -c 'for n in "app.turn(int)" "app.turn(uint)" "app.wide!(int).wide" app.Shape.area "D main"; do grep -Fq " $n" out || { echo "# no $n"; exit 1; }; done'
+check 'and those that only begin like them keep theirs' sh -c 'grep -q " _Dmains$" out && ! grep -q "_D3app[0-9_]" out'
+check 'a name of D finds its function' status 0 "$SKIDPROF" report -i d.data --why app.Shape.area
+
 # Local functions without debug information: only where their code lies tells them apart.
 cat >spin.h <<'C'
 static __attribute__((noipa)) unsigned spin(unsigned n) { unsigned s = K; while (n--) s = s * 5 + (s >> K); return s; }
