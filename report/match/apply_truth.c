@@ -189,16 +189,36 @@ static void put(struct profile *p, struct truth_join *j)
 	}
 }
 
+/* A tool that counts stubs where they are called has none of a stub's own, however often it ran. */
+static bool is_moved(const struct profile_func *func, bool moves_plt)
+{
+	return moves_plt && !(func->rolled.insn > 0) && names_is_stub(func->linkage);
+}
+
+static void say_moved(struct profile_func *func)
+{
+	if (func->evidence == PROFILE_BY_TRUTH) {
+		func->status = reason_status_moved_stub;
+		func->why = reason_text_moved_stub;
+	}
+	func->rolled_status = reason_status_moved_stub;
+	func->rolled_why = reason_text_moved_stub;
+}
+
 /* What has samples ran: a count of none is of another run, and so are the function's other numbers. */
-static void doubt_unseen(struct profile *p)
+static void doubt_unseen(struct profile *p, bool moves_plt)
 {
 	bool *own = mem_calloc(2 * p->n_funcs + 1, sizeof(*own)), *rolled = own + p->n_funcs;
 
 	for (size_t f = 0; f < p->n_funcs; f++) {
-		const struct profile_func *func = &p->funcs[f];
+		struct profile_func *func = &p->funcs[f];
 
 		own[f] = func->evidence == PROFILE_BY_TRUTH && !(func->count.insn > 0);
 		rolled[f] = func->rolled_evidence == PROFILE_BY_TRUTH && !(func->rolled.insn > 0);
+		if (rolled[f] && is_moved(func, moves_plt)) {
+			say_moved(func);
+			own[f] = rolled[f] = false;
+		}
 	}
 	/* Shares of regions are off because of it: this says more than judge(). */
 	same_run_doubt_unseen(p, own, rolled);
@@ -291,7 +311,7 @@ int match_apply(struct profile *p, struct truth *t, const char *path, const stru
 		same_run_doubt(p);
 	if (err < 0)
 		return err;
-	doubt_unseen(p);
+	doubt_unseen(p, t->moves_plt);
 	p->meta.truth = profile_string(p, path);
 	p->meta.relative = false;
 	p->worst = *p->meta.truth_why ? PROFILE_UNRELIABLE : PROFILE_FIXED;

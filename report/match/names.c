@@ -27,6 +27,13 @@ static int alias_order(const char *a, size_t n_a, const char *b, size_t n_b)
 	return order ? order : (n_a > n_b) - (n_a < n_b);
 }
 
+bool names_is_stub(const char *linkage)
+{
+	size_t n = linkage ? strlen(linkage) : 0;
+
+	return n > 4 && strcmp(linkage + n - 4, "@plt") == 0;
+}
+
 static int by_alias(const void *a, const void *b)
 {
 	const struct alias *x = a, *y = b;

@@ -34,4 +34,7 @@ void match_names_fini(struct names_join *j);
 void names_match(struct profile *p, const char *const *symbols, const struct truth_func *funcs, size_t n,
                  uint32_t *owner);
 
+/* Does that linkage name, which may be NULL, stand for a stub that goes on to a function of another file? */
+bool names_is_stub(const char *linkage);
+
 #endif

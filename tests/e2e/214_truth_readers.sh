@@ -234,4 +234,22 @@ check 'an empty file' status 1 "$SKIDPROF" compare -i p.data --truth empty.cg
 check 'is said to be one' one_line 'the file is empty'
 cp own.cg 'with a space.cg'
 check 'a path with a space' status 0 "$SKIDPROF" compare -i p.data --truth 'with a space.cg'
+
+# Stubs of the linkage table: callgrind adds theirs to their callers', which is no other run.
+if command -v valgrind >/dev/null; then
+	echo 'unsigned far(unsigned x) { for (int i = 0; i < 12; i++) x = x * 5 + 1; return x; }' >far.c
+	echo 'unsigned far(unsigned); int main(void) { unsigned s = 1; for (int i = 0; i < 300000; i++) s = far(s); return s == 7; }' >stubs.c
+	gcc -O2 -g -shared -fPIC -o libfar.so far.c && gcc -O2 -g -fplt -o stubs stubs.c -L. -lfar -Wl,-rpath,"$PWD" || exit 1
+	"$SKIDPROF" record -q --pmu sim -o stubs.data ./stubs || exit 1
+	for how in --dump-instr=yes --dump-instr=no; do
+		valgrind -q --tool=callgrind $how --callgrind-out-file=stubs.cg ./stubs >/dev/null 2>&1
+		check "$how: a loop through a stub" status 0 "$SKIDPROF" compare -i stubs.data --truth stubs.cg --rollup --limit 0
+		check 'is not said to be of another run' sh -c 'grep -q "where they are called" out && ! grep -q "NOT THE SAME RUN" out'
+		check 'nor is a report of these counts' status 0 "$SKIDPROF" report -q -i stubs.data --truth stubs.cg --rollup --limit 0 --format json
+		check 'in which the stub has samples, and none of its own' json '[(f["raw"] > 1e5, f["fixed"], f["status"]) for f in d["functions"] if f["name"] == "far@plt"] == [(True, 0, "raw")]'
+	done
+	valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=stubs.cg ./stubs >/dev/null 2>&1
+	check 'which' status 0 "$SKIDPROF" report -i stubs.data --truth stubs.cg --rollup --why far@plt
+	check 'says why' grep -q 'adds its instructions to those of the code that calls it' out
+fi
 finish
