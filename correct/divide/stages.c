@@ -23,13 +23,8 @@ struct stages {
 /* Time of each block, as samples of the region tell it. */
 static void take_heat(const struct problem *p, double *heat)
 {
-	for (size_t b = 0; b < p->n_blocks; b++) {
-		const struct problem_block *block = &p->blocks[b];
-
-		heat[block->graph_block] = 0;
-		for (uint32_t i = block->insn0; i < block->insn0 + block->n_insn; i++)
-			heat[block->graph_block] += p->seen_cyc[i];
-	}
+	for (size_t b = 0; b < p->n_blocks; b++)
+		heat[p->blocks[b].graph_block] = problem_time(p, &p->blocks[b]);
 }
 
 /* How many of the parts, code in none being one, hold a share of the time. */

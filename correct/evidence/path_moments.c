@@ -5,6 +5,7 @@
  * are of one.  Where a program goes from loop to loop within a burst all moments are alike, and it makes no difference.
  * path_spread_paces() moves draws by it.
  */
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -276,8 +277,7 @@ static void set_costs(struct halves *h)
 	double *cost = mem_calloc(p->n_blocks + 1, sizeof(*cost)), all = 0, insn = insn_of(p, h->n);
 
 	for (size_t b = 0; b < p->n_blocks; b++) {
-		for (uint32_t i = p->blocks[b].insn0; i < p->blocks[b].insn0 + p->blocks[b].n_insn; i++)
-			cost[b] += p->cyc_per_sample > 0 ? p->seen_cyc[i] / p->cyc_per_sample : 0;
+		cost[b] = p->cyc_per_sample > 0 ? problem_time(p, &p->blocks[b]) / p->cyc_per_sample : 0;
 		all += cost[b];
 	}
 	for (size_t b = 0; b < p->n_blocks; b++)
@@ -598,7 +598,6 @@ static void find_open(struct halves *h, struct solution *out)
 {
 	bool *done = mem_calloc(h->p->n_blocks + 1, sizeof(*done));
 
-	out->doubt = mem_calloc(h->p->n_blocks + 1, sizeof(*out->doubt));
 	for (size_t i = 0; i < h->n_moments; i++) {
 		const struct half *half = &h->v.v[i];
 
@@ -610,6 +609,21 @@ static void find_open(struct halves *h, struct solution *out)
 		done[half->most] = true;
 	}
 	free(done);
+}
+
+/* Code that time was sampled in and no burst met may run at any pace that eq. 19 allows one moment, to the end of a 90% interval. */
+static void doubt_unmet(const struct halves *h, struct solution *out)
+{
+	const struct problem *p = h->p;
+	const double insn_per_cyc =
+	        exp(gsl_cdf_ugaussian_Pinv(0.95) * model->pace_spread) * p->total_insn / p->total_cyc;
+
+	for (size_t b = 0; b < p->n_blocks; b++) {
+		const double n = insn_per_cyc * problem_time(p, &p->blocks[b]) / p->blocks[b].n_insn;
+
+		if (h->n[b] == 0 && n > 0)
+			out->doubt[b] = fmaxf(out->doubt[b], (float)(n - solution_mean(out, p->n_blocks, b)));
+	}
 }
 
 /*
@@ -661,8 +675,12 @@ void path_spread_moments(const struct path_moments *m, const struct problem *p, 
 	for (size_t i = 0; i < out->n_draws; i++)
 		draw_paces(&h, &told, rng, times + i * p->n_blocks);
 	move_draws(p, times, told.n, rng, out);
-	if (!told.n && p->stay_share > reason_limit_apart_in_time)
-		find_open(&h, out);
+	if (!told.n) {
+		out->doubt = mem_calloc(p->n_blocks + 1, sizeof(*out->doubt));
+		if (p->stay_share > reason_limit_apart_in_time)
+			find_open(&h, out);
+		doubt_unmet(&h, out);
+	}
 	told_fini(&told);
 	halves_fini(&h);
 	gsl_rng_free(rng);

@@ -193,6 +193,15 @@ double problem_heat(const struct problem *p, const struct problem_block *b)
 	return heat;
 }
 
+double problem_time(const struct problem *p, const struct problem_block *b)
+{
+	double cyc = 0;
+
+	for (uint32_t i = b->insn0; i < b->insn0 + b->n_insn; i++)
+		cyc += p->seen_cyc[i];
+	return cyc;
+}
+
 long problem_block_at(const struct problem *p, uint32_t graph_block)
 {
 	return find_number(p->blocks, p->n_blocks, sizeof(*p->blocks),

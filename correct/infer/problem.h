@@ -97,6 +97,8 @@ void problem_free(struct problem *p);
 
 /* Cycles and instructions sampled in a block. */
 double problem_heat(const struct problem *p, const struct problem_block *b);
+/* Cycles sampled in a block. */
+double problem_time(const struct problem *p, const struct problem_block *b);
 
 /* A graph block's number in the problem, -1 if it is not there: blocks are in the graph's order.  O(log B). */
 long problem_block_at(const struct problem *p, uint32_t graph_block);

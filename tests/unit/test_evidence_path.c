@@ -780,10 +780,27 @@ static void what_few_blocks_have_most_time_of_is_in_doubt(void **state)
 	b->f.p->seen_cyc[b->f.p->blocks[0].insn0] = 9000;
 	show_stage(b, 2, by_b, 3);
 	show_stage(b, 3, by_c, 5);
-	assert_true(isnan(doubt_of_b(b, &open_share)));
+	assert_float_equal(doubt_of_b(b, &open_share), 0, 1e-9);
 	b->f.p->stay_share = 1;
 	assert_float_equal(doubt_of_b(b, &open_share), 1000 - 215.8, 1);
 	assert_float_equal(open_share, 0.5, 1e-9);
+}
+
+/* A tenth of the time is in B, through which no burst went: of 10,000 instructions, 5 an execution, or of exp(1.645 * .7) = 3.163 times so many. */
+static void what_samples_show_and_no_burst_ran_is_in_doubt(void **state)
+{
+	struct bench *b = *state;
+	const struct pd_branch by_c[] = { past, back, past, back, past };
+	double open_share;
+
+	b->f.p->relative = true;
+	b->f.p->cyc_per_sample = 1000;
+	b->f.p->total_cyc = 50000;
+	b->f.p->total_insn = 100000;
+	show_stage(b, 2, by_c, 5);
+	assert_float_equal(doubt_of_b(b, &open_share), 0, 1e-9);
+	b->f.p->seen_cyc[b->f.p->blocks[1].insn0] = 5000;
+	assert_float_equal(doubt_of_b(b, &open_share), 3.163 * 10000 / 5 - 1000, 1);
 }
 
 static double run_once(struct bench *b)
@@ -1743,6 +1760,7 @@ int main(void)
 		TEST(or_timed_paths_tell_them),
 		TEST(or_those_that_costs_of_blocks_tell),
 		TEST(what_few_blocks_have_most_time_of_is_in_doubt),
+		TEST(what_samples_show_and_no_burst_ran_is_in_doubt),
 		TEST(what_one_burst_alone_ran_tells_what_none_did),
 		TEST(a_stack_has_the_pace_of_what_it_ran_over),
 		TEST(bursts_and_branch_records_are_joined),
