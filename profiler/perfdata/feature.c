@@ -180,6 +180,9 @@ int pd_feature(struct pd_reader *r, unsigned feature, struct pd_cursor c)
 		return take_cmdline(r, &c);
 	case PD_FEAT_EVENT_DESC:
 		return pd_events_desc(r, c);
+	case PD_FEAT_DIR_FORMAT:
+		r->folder_version = cur_u64(&c);
+		break;
 	case PD_FEAT_GROUP_DESC:
 		pd_events_group_desc(r, c);
 		break;

@@ -210,6 +210,7 @@ static bool no_features(const struct file_header *h)
 static int take_sections(struct pd_reader *r, struct file_header *h)
 {
 	uint64_t end;
+	int rc;
 	bool open_end = !h->data.bytes || no_features(h);
 
 	if (__builtin_add_overflow(h->data.off, h->data.bytes, &end) || h->data.off < PD_PIPE_HEADER_BYTES)
@@ -221,18 +222,14 @@ static int take_sections(struct pd_reader *r, struct file_header *h)
 		               "%s: was made by \"perf stat record\" and has no samples; use \"perf record\" "
 		               "or \"skidprof record\"",
 		               r->in.path);
-	if (has_feature(h, PD_FEAT_DIR_FORMAT) && h->data.bytes)
-		return sp_fail(
-		        SP_EFORMAT,
-		        "%s: is one part of a directory that perf record --threads made, and the samples "
-		        "are in others; record without --threads",
-		        r->in.path);
 	r->data_off = h->data.off;
 	r->stats.unfinished = open_end;
 	r->in.limit = open_end ? r->in.size_bytes : end;
 	if (r->in.limit < h->data.off)
 		r->in.limit = h->data.off;
-	return open_end ? 0 : take_features(r, h);
+	rc = open_end ? 0 : take_features(r, h);
+	r->in_folder |= has_feature(h, PD_FEAT_DIR_FORMAT);
+	return rc == 0 && r->in_folder ? pd_parts_open(r) : rc;
 }
 
 int pd_header_read(struct pd_reader *r)

@@ -19,12 +19,6 @@ static int open_fd(struct pd_input *in, const char *path)
 	if (in->fd < 0 || fstat(in->fd, &st) < 0)
 		return sp_fail_errno("%s: can't be opened; record one of your own, or name another with -i",
 		                     path);
-	if (S_ISDIR(st.st_mode))
-		return sp_fail(
-		        SP_EFORMAT,
-		        "%s: is a folder: name a file of it (perf record --threads makes folders: record "
-		        "without)",
-		        path);
 	in->seekable = S_ISREG(st.st_mode);
 	in->size_bytes = in->seekable ? (uint64_t)st.st_size : UINT64_MAX;
 	return 0;

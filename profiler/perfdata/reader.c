@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "profiler/perfdata/features.h"
 #include "profiler/perfdata/reader_int.h"
 
@@ -193,18 +198,19 @@ static int advance(struct pd_reader *r, struct pd_record *rec)
 
 	if (r->aux.left)
 		return bounded(r, pd_stream_payload(r));
+	pd_parts_choose(r);
 	rc = pd_stream_next(r, &raw);
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
-		r->drained = true;
-		return pd_order_all(&r->order);
+		r->drained = pd_parts_end(r);
+		return r->drained ? pd_order_all(&r->order) : 0;
 	}
 	r->stats.n_records++;
 	r->record_no++;
-	/* What a processor wrote by itself comes many rounds late. */
+	/* What a processor wrote by itself comes many rounds late, and a round of one of perf's threads is no other's. */
 	if (raw.type == PD_FINISHED_ROUND)
-		return r->aux.spe ? 0 : pd_order_round(&r->order);
+		return r->aux.spe || r->parts.n ? 0 : pd_order_round(&r->order);
 	if (raw.type >= USER_TYPES)
 		return take_user_record(r, &raw);
 	if (raw.type == PERF_RECORD_AUX && r->aux.spe)
@@ -213,6 +219,7 @@ static int advance(struct pd_reader *r, struct pd_record *rec)
 	/* What has no time was there before all that has: perf writes such records for what it found running. */
 	if (time_ns == 0 || time_ns == UINT64_MAX)
 		return deliver(r, &raw, rec);
+	pd_parts_note(r, time_ns);
 	return bounded(r, pd_order_push(&r->order, &raw, time_ns));
 }
 
@@ -265,6 +272,19 @@ static int take_leading_records(struct pd_reader *r)
 	}
 }
 
+static int open_in_folder(struct pd_reader *r, const char *folder)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/data", folder);
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return sp_fail(SP_EFORMAT,
+		               "%s: is a folder without a file \"data\", as perf record --threads makes one; "
+		               "name a recording",
+		               folder);
+	return pd_input_open(&r->in, path);
+}
+
 int pd_open(const char *path, struct pd_reader **out)
 {
 	struct pd_reader *r = calloc(1, sizeof(*r));
@@ -275,7 +295,8 @@ int pd_open(const char *path, struct pd_reader **out)
 	r->in.fd = -1;
 	r->n_leading = UINT64_MAX;
 	pd_order_reset(&r->order);
-	rc = pd_input_open(&r->in, path);
+	r->in_folder = pd_parts_is_folder(path);
+	rc = r->in_folder ? open_in_folder(r, path) : pd_input_open(&r->in, path);
 	if (rc == 0)
 		rc = pd_header_read(r);
 	if (rc == 0 && !r->hdr.pipe)
@@ -293,7 +314,7 @@ int pd_open(const char *path, struct pd_reader **out)
 
 int pd_rewind(struct pd_reader *r)
 {
-	int rc = pd_stream_rewind(r);
+	int rc = pd_parts_rewind(r);
 	bool unfinished = r->stats.unfinished;
 
 	if (rc < 0)
@@ -315,6 +336,7 @@ void pd_close(struct pd_reader *r)
 		return;
 	pd_order_fini(&r->order);
 	pd_aux_fini(r);
+	pd_parts_fini(r);
 	pd_stream_fini(r);
 	pd_events_fini(r);
 	pd_feature_fini(r);

@@ -3,7 +3,7 @@
 #define SKIDPROF_PERFDATA_READER_H
 
 /*
- * Reads perf.data of any perf version: file or pipe mode, either byte order,
+ * Reads perf.data of any perf version: file, folder or pipe mode, either byte order,
  * compressed or not.  Records come in time order, as far as the file's
  * FINISHED_ROUND marks allow, by perf's own rule.  At most 64 MB of records
  * are held back for that, whether there are marks or not; past it the older
@@ -58,7 +58,7 @@ struct pd_stats {
 };
 
 /*
- * Open a file, "-" for standard input.  Refuses, with one clear line
+ * Open a file, a folder that perf record --threads or --kcore made, "-" for standard input.  Refuses, with one clear line
  * (-SP_EFORMAT), what is not a perf.data file, and
  * `perf stat record` files.
  */

@@ -164,8 +164,21 @@ struct pd_aux {
 	struct u32_table pid_of; /* by tid */
 };
 
+struct pd_part { /* one of several files that are a recording together: what is the reader's while another is at hand */
+	struct pd_input in;
+	struct pd_zstd *z;
+	bool damaged;
+	uint64_t data_off;
+	bool ended;
+	uint64_t last_ns; /* the newest record so far */
+};
+
 struct pd_reader {
 	struct pd_input in;
+	VEC(struct pd_part) parts; /* none: a single file; else in is of parts[part] */
+	size_t part;
+	bool in_folder;
+	uint64_t folder_version; /* 0: all records stand in the file with the header */
 	struct pd_header hdr;
 	struct pd_stats stats;
 	bool swap, big_endian;         /* of the file, seen from here; of the file itself */
@@ -197,6 +210,19 @@ static inline struct pd_cursor pd_cursor_at(const struct pd_reader *r, const uin
 {
 	return (struct pd_cursor){ p, p + n, r->swap, false };
 }
+
+/* parts.c: a folder that perf made. */
+bool pd_parts_is_folder(const char *path);
+/* Files beside the one that has the header; they are in a folder or its header says so. */
+int pd_parts_open(struct pd_reader *r);
+/* Which to read on from. */
+void pd_parts_choose(struct pd_reader *r);
+/* A record of that time was read from the one at hand. */
+void pd_parts_note(struct pd_reader *r, uint64_t time_ns);
+/* The one at hand, or the only one, is at its end: were all? */
+bool pd_parts_end(struct pd_reader *r);
+int pd_parts_rewind(struct pd_reader *r);
+void pd_parts_fini(struct pd_reader *r);
 
 /* header.c: the file's header, attrs and feature table. */
 int pd_header_read(struct pd_reader *r);

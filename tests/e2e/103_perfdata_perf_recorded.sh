@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What perf records on this machine, we read as perf does: a program that forks and executes, compressed and not, to a
-# file and to a pipe.
+# file, to a folder and to a pipe.
 set -u
 . "$TOP/tests/e2e/lib100.sh"
 need_perf
@@ -44,7 +44,13 @@ whole() # FILE
 record file.data -g
 record zstd.data -z
 record pipe.data
-for file in try file zstd pipe; do
+# A folder, of a file for each of perf's threads; perf before 5.18 can't.
+threads=
+if record threads.data --threads -z && [ -d threads.data ]; then
+	threads=threads
+	check 'perf --threads made a folder' [ -s threads.data/data.0 ]
+fi
+for file in try file zstd pipe $threads; do
 	check "$file.data is whole" whole $file.data
 	check "$file.data: each sample lies where perf puts it" compare $file.data
 done

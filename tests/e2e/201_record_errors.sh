@@ -33,7 +33,7 @@ printf '#!/bin/sh\r\n' >crlf && chmod +x crlf
 says 'a script of another system' 1 'ends in a carriage return' "$SKIDPROF" record --pmu clock -o kept.data ./crlf
 [ "$(cat kept.data)" = good ]
 ok $? 'an earlier recording is not lost to what cannot start'
-says 'a folder to read' 1 'is a folder: name a file of it' "$SKIDPROF" report /tmp
+says 'a folder to read' 1 'is a folder without a file "data"' "$SKIDPROF" report /tmp
 says 'a second recording that is not there' 1 "recording of 'skidprof record -o FILE'" "$SKIDPROF" diff nosuchfile kept.data
 says 'timed paths without bursts' 2 '--timed-bursts is of bursts' "$SKIDPROF" record --bursts 0 --timed-bursts 5 true
 says 'a length of bursts, and none' 2 '--burst-length is of bursts' "$SKIDPROF" record --bursts 0 --burst-length 500 true

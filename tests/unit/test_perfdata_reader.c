@@ -979,6 +979,111 @@ static void features_of_a_32_bit_machine_of_the_other_order_are_found(void **sta
 	b.big = false;
 }
 
+/* As perf's feature DIR_FORMAT, number 24, behind the data: the version. */
+static void file_folder(uint64_t version)
+{
+	size_t table = b.n;
+
+	put_at(&b, 72, 1u << 24, 8);
+	u64(&b, table + 16);
+	u64(&b, 8);
+	u64(&b, version);
+}
+
+static void write_in(const char *folder, const char *name)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(b.p, 1, b.n, f), b.n);
+	assert_int_equal(fclose(f), 0);
+	b.n = 0;
+}
+
+/* The file with the header, which has a sample at 25 of its own and a mark that is of no other file. */
+static void write_folder(const char *folder, uint64_t version)
+{
+	file_begin(&b, &basic, 1);
+	put_sample(7, 0);
+	put_sample(25, 25);
+	put_round();
+	put_sample(26, 26);
+	put_round();
+	file_end(&b);
+	file_folder(version);
+	write_in(folder, "data");
+}
+
+static void remove_folder(const char *folder)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "rm -r %s", folder);
+	assert_int_equal(system(line), 0);
+}
+
+static void files_of_a_folder_are_one_recording(void **state)
+{
+	static const uint64_t expected[] = { 7, 10, 20, 25, 26, 30, 40, 50 };
+	char folder[] = "/tmp/perfdata-XXXXXX", path[64];
+	struct pd_reader *r;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	write_folder(folder, 1);
+	/* Its buffers are read in turn: not all in order by itself. */
+	put_sample(20, 20);
+	put_sample(10, 10);
+	put_sample(50, 50);
+	write_in(folder, "data.0");
+	put_sample(30, 30);
+	put_sample(40, 40);
+	write_in(folder, "data.1");
+	assert_int_equal(pd_open(folder, &r), 0);
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(next(r).sample.ip, expected[i]);
+	assert_int_equal(pd_rewind(r), 0);
+	check_order(r, expected, 8);
+	snprintf(path, sizeof(path), "%s/data", folder);
+	assert_int_equal(pd_open(path, &r), 0);
+	check_order(r, expected, 8);
+	/* One that ends within a record loses that one. */
+	put_sample(30, 30);
+	put_sample(40, 40);
+	b.n -= 8;
+	write_in(folder, "data.1");
+	assert_int_equal(pd_open(folder, &r), 0);
+	for (size_t i = 0; i < 8; i++)
+		if (expected[i] != 40)
+			assert_int_equal(next(r).sample.ip, expected[i]);
+	assert_true(pd_stats(r)->dropped_bytes > 0);
+	end(r);
+	remove_folder(folder);
+}
+
+static void a_folder_without_its_samples_is_refused(void **state)
+{
+	static const uint64_t expected[] = { 7, 25, 26 };
+	char folder[] = "/tmp/perfdata-XXXXXX";
+	struct pd_reader *r;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(pd_open(folder, &r), -SP_EFORMAT);
+	assert_non_null(strstr(sp_error_text(), "without a file \"data\""));
+	write_folder(folder, 1);
+	assert_int_equal(pd_open(folder, &r), -SP_EFORMAT);
+	assert_non_null(strstr(sp_error_text(), "data.0"));
+	/* --kcore's has all in one file. */
+	write_folder(folder, 0);
+	assert_int_equal(pd_open(folder, &r), 0);
+	check_order(r, expected, 3);
+	remove_folder(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1001,6 +1106,8 @@ int main(void)
 		cmocka_unit_test(a_header_that_lies_about_sizes_costs_no_memory),
 		cmocka_unit_test(features_of_a_32_bit_machine_of_the_other_order_are_found),
 		cmocka_unit_test(names_come_from_the_attr_where_the_file_has_none),
+		cmocka_unit_test(files_of_a_folder_are_one_recording),
+		cmocka_unit_test(a_folder_without_its_samples_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
