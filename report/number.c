@@ -197,6 +197,30 @@ char *text_safe_new(const char *text)
 	return out;
 }
 
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Other bytes are never written so: behind their backslash stands what was in the name itself. */
+void text_unsafe(char *text)
+{
+	char *to = text;
+
+	for (const char *s = text; *s; s++) {
+		int high = s[0] == '\\' && s[1] == 'x' ? hex_digit(s[2]) : -1;
+		int low = high < 0 ? -1 : hex_digit(s[3]), byte = 16 * high + low;
+
+		if (low >= 0 && byte && (byte < ' ' || byte >= 0x7f)) {
+			*to++ = (char)byte;
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
+}
+
 static bool begins_char(char c)
 {
 	return ((unsigned char)c & 0xc0) != 0x80;

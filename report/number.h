@@ -51,6 +51,9 @@ size_t text_safe(const char *text, char *out, size_t size);
 /* The same, malloc'd and whole; NULL when out of memory. */
 char *text_safe_new(const char *text);
 
+/* A name as text_safe writes it, typed again: in place, \xNN becomes the byte where text_safe would have written it so. */
+void text_unsafe(char *text);
+
 /* Columns that a safe text takes: one a character. */
 size_t text_width(const char *text);
 

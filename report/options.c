@@ -9,6 +9,7 @@
 #include "correct/model/model.h"
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "report/number.h"
 
 static int parse_method(const char *arg, struct input_opts *o)
 {
@@ -78,6 +79,7 @@ int input_parse(int key, char *arg, struct input_opts *o)
 	case KEY_MODEL:
 		return parse_model(arg);
 	case KEY_COMM:
+		text_unsafe(arg);
 		o->correct.filter.comm = arg;
 		return 0;
 	case KEY_PID:

@@ -213,7 +213,8 @@ static bool named(const char *list, const char *comm)
 		size_t n = strcspn(list, ",");
 
 		snprintf(word, sizeof(word), "%.*s", (int)n, list);
-		if (strcmp(word, comm) == 0 || fnmatch(word, comm, 0) == 0)
+		/* The last name may have commas itself. */
+		if (strcmp(word, comm) == 0 || strcmp(list, comm) == 0 || fnmatch(word, comm, 0) == 0)
 			return true;
 		if (!list[n])
 			break;

@@ -77,6 +77,47 @@ part()
 check 'one process' part "$(python3 -c "print(3e6 * $add)")" --pid "$child"
 check 'one thread' part "$(python3 -c "print(2e6 * $add)")" --tid "$adder"
 check 'a pattern of names' part "$(python3 -c "print(5e6 * $add)")" --comm 'chi*,adder'
+# Names that a thread can give itself: what the list shows can be asked for.
+cat >names.c <<'END'
+#include <pthread.h>
+#include <sys/prctl.h>
+
+static const char *const names[] = { "a space", "back\\sl", "new\nline", "utf-\xc3\xa9", "bad\xff", "com,ma", "st*r[", "\x1b[31m" };
+
+static void *spin(void *name)
+{
+	volatile unsigned long sum = 0;
+
+	prctl(PR_SET_NAME, name);
+	for (int i = 0; i < 20000; i++)
+		sum += i;
+	return 0;
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		pthread_create(&t, 0, spin, (void *)names[i]);
+		pthread_join(t, 0);
+	}
+	return 0;
+}
+END
+gcc -O1 -pthread names.c -o names
+"$SKIDPROF" record --pmu sim -q -o names.data ./names >/dev/null
+shown_names()
+{
+	"$SKIDPROF" report -q -i names.data --threads --format json "$@" |
+		python3 -c 'import json, sys; print("\n".join(t["comm"] for t in json.load(sys.stdin)["threads"]))'
+}
+shown_names | grep -v '^names$' >shown
+check 'all names are shown' test "$(wc -l <shown)" -eq 8
+while read -r name; do
+	check "$name can be asked for" test "$(shown_names --comm "$name")" = "$name"
+done <shown
+check 'and beside others' test "$(shown_names --comm 'new\x0aline,com,ma' | sort | xargs -d '\n')" = 'com,ma new\x0aline'
 check 'two processes are all' part "$(python3 -c "print(5e6 * $add)")" --pid "$child,$main"
 check 'what is shown is said' status 0 "$SKIDPROF" report -i p.data --raw --pid "$child"
 check 'with how many samples' grep -qE "^# only pid $child: [0-9,]+ of [0-9,]+ samples$" out

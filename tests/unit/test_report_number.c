@@ -154,6 +154,20 @@ static void cutting_a_name_off_keeps_its_characters_whole(void **state)
 	assert_string_equal(text, "abc");
 }
 
+static void a_name_is_typed_as_it_is_shown(void **state)
+{
+	static const char *const names[] = { "plain",    "a\nb\x1f\x7f", "bad\xff\xfe", "\xc2\x9b",
+		                             "back\\sl", "\\x41\\x",     "\\x" };
+	char shown[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		text_safe(names[i], shown, sizeof(shown));
+		text_unsafe(shown);
+		assert_string_equal(shown, names[i]);
+	}
+}
+
 static void long_names_lose_their_middle(void **state)
 {
 	char text[] = "std::vector<int>::push_back(int const&)";
@@ -185,6 +199,7 @@ int main(void)
 		cmocka_unit_test(names_lose_what_could_steer_a_terminal),
 		cmocka_unit_test(names_that_are_not_utf8_are_escaped_byte_by_byte),
 		cmocka_unit_test(cutting_a_name_off_keeps_its_characters_whole),
+		cmocka_unit_test(a_name_is_typed_as_it_is_shown),
 		cmocka_unit_test(long_names_lose_their_middle),
 	};
 
