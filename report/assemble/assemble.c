@@ -56,9 +56,11 @@ static int assemble(const struct work *w, struct profile **out)
 		err = assemble_flow(&a);
 	if (err == 0)
 		err = assemble_contexts(&a);
-	/* What only calls is found by these two. */
-	if (err == 0)
+	/* What only calls is found by these two, and may be of files that have no sample. */
+	if (err == 0) {
+		assemble_late_modules(&a);
 		names_tell_apart(a.p, n_named, NULL);
+	}
 	func_index_free(a.funcs);
 	if (err < 0) {
 		profile_free(a.p);

@@ -21,6 +21,7 @@ void assemble_meta(struct assembly *a);
 
 /* The modules, and the files that were mapped: once call stacks, which may open more, were gone through. */
 void assemble_modules(struct assembly *a);
+void assemble_late_modules(struct assembly *a); /* files that were opened since */
 
 /* All instructions in regions, then those elsewhere that have samples; and the functions they are in. */
 void assemble_insns(struct assembly *a);

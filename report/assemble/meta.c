@@ -295,19 +295,34 @@ static void fill_mapped(struct assembly *a)
 	}
 }
 
+/* Those that are open and not listed yet. */
+static void add_modules(struct assembly *a)
+{
+	const struct recording *rec = a->w->rec;
+	struct profile *p = a->p;
+
+	p->modules = mem_realloc(p->modules, (rec->n_modules + 1) * sizeof(*p->modules));
+	for (size_t i = p->n_modules; i < rec->n_modules; i++)
+		p->modules[i] = (struct profile_module){ text_or_empty(a, module_path(rec->modules[i])),
+			                                 text_or_empty(a, module_build_id(rec->modules[i])),
+			                                 text_or_empty(a, module_why(rec->modules[i])),
+			                                 text_or_empty(a, module_lacks(rec->modules[i])) };
+	p->n_modules = rec->n_modules;
+}
+
 void assemble_modules(struct assembly *a)
+{
+	add_modules(a);
+	fill_mapped(a);
+}
+
+void assemble_late_modules(struct assembly *a)
 {
 	const struct recording *rec = a->w->rec;
 
-	a->p->modules = mem_calloc(rec->n_modules + 1, sizeof(*a->p->modules));
-	for (size_t i = 0; i < rec->n_modules; i++)
-		a->p->modules[i] =
-		        (struct profile_module){ text_or_empty(a, module_path(rec->modules[i])),
-			                         text_or_empty(a, module_build_id(rec->modules[i])),
-			                         text_or_empty(a, module_why(rec->modules[i])),
-			                         text_or_empty(a, module_lacks(rec->modules[i])) };
-	a->p->n_modules = rec->n_modules;
-	fill_mapped(a);
+	add_modules(a);
+	for (size_t i = 0; i < a->p->n_mapped && i < rec->n_files; i++)
+		a->p->mapped[i].module = rec->files[i].module >= 0 ? rec->files[i].module : -1;
 }
 
 static void fill_filter(struct assembly *a)

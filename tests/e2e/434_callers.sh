@@ -564,4 +564,43 @@ gcc -O2 -g -pthread begun.c -o begun && "$SKIDPROF" record -q --pmu clock --burs
 check 'what threads run is not below the function that began them' json \
 	'all(r["cycles"] is None or r["share"] < 0.5 for r in d["children"] if r["function"] in ("main", "pthread_create", "create_thread"))'
 check 'but below what they began with' json '[r for r in d["children"] if r["function"] == "begin"][0]["share"] > 0.5'
+# No sample is in the C library here, which threads are called by.
+cat >apart.c <<'END'
+#include <pthread.h>
+#include <stdint.h>
+static volatile uint64_t sink;
+__attribute__((noinline)) static uint64_t often(uint64_t x)
+{
+	for (int i = 0; i < 7; i++)
+		x = x * 6364136223846793005u + 1;
+	return x;
+}
+__attribute__((noinline)) static uint64_t divide(uint64_t x)
+{
+	return x / ((x & 7) + 3) + x % 13;
+}
+static void *begin(void *arg)
+{
+	uint64_t sum = 1;
+	for (long i = 0; i < (long)arg; i++) {
+		sum += often(sum);
+		if (sum & 1)
+			sum ^= divide(sum);
+	}
+	sink = sum;
+	return 0;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, begin, (void *)20000000);
+	begin((void *)20000000);
+	return pthread_join(t, 0);
+}
+END
+gcc -O2 -g -pthread apart.c -o apart && "$SKIDPROF" record -q -g --pmu clock -o apart.data ./apart || exit 1
+"$SKIDPROF" report -q -i apart.data --children --format json >out
+check 'callers have their file, also where nothing of that was sampled' json \
+	'all(r["module"] for r in d["children"]) and any(r["function"] == "start_thread" for r in d["children"])'
+check 'which the list of files has' json '{r["module"] for r in d["children"]} <= {m["path"].split("/")[-1] for m in d["meta"]["modules"]}'
 finish
