@@ -85,7 +85,7 @@ static int add_word(struct choice *ch, size_t index)
 			.word = index,
 			.code = codes[i],
 			.kind = codes[i].pmu ? (unsigned)(codes[i].pmu - ch->pmus.v) : 0,
-			.sampled = word->period || is_main(&codes[i]),
+			.sampled = word->period || (is_main(&codes[i]) && !word->by_first),
 		};
 	}
 	return n < 0 ? n : 0;

@@ -22,6 +22,8 @@ static int bad(const struct scan *s, const char *what)
 }
 
 static const char modifiers[] = "ukpP";
+/* A single event's S would be a umask: a state of a cache line. */
+static const char group_modifiers[] = "ukpPS";
 
 /* Is the text a bundle of modifiers, "ukpp"?  A umask never is: theirs are longer or upper case, and none is a P. */
 static bool are_modifiers(const char *p, size_t n)
@@ -36,6 +38,7 @@ static int apply_modifiers(const struct scan *s, struct event_word *w, const cha
 		w->kernel |= p[i] == 'k';
 		w->precise += p[i] == 'p';
 		w->most_precise |= p[i] == 'P';
+		w->by_first |= p[i] == 'S';
 	}
 	if (w->precise && w->most_precise)
 		return bad(s, "p and P");
@@ -184,7 +187,7 @@ static int take_group(struct scan *s)
 		s->p--;
 		return bad(s, "} expected");
 	}
-	n = *s->p == ':' ? strspn(s->p + 1, modifiers) : 0;
+	n = *s->p == ':' ? strspn(s->p + 1, group_modifiers) : 0;
 	for (size_t i = first; i < s->out->n && err == 0 && n; i++)
 		err = apply_modifiers(s, &s->out->v[i], s->p + 1, n);
 	s->p += n ? n + 1 : 0;

@@ -10,7 +10,7 @@
  *	      | UNIT/[TERM[=VALUE],...]/[MODIFIERS] [/PERIOD]   terms as sysfs has them
  *	      | ibs                               ibs_op//
  *	LIST  = EVENT, ...                    one group
- *	      | {EVENT, ...}[:MODIFIERS], ... a group each
+ *	      | {EVENT, ...}[:MODIFIERS], ... a group each; with S among these the first is sampled, the others counted
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +25,7 @@ struct event_word {
 	unsigned group;              /* words of one number belong together */
 	bool user, kernel;           /* neither: as is the rule, user mode */
 	int precise;                 /* 0 to 3 */
+	bool by_first;               /* S: of its group the first alone is sampled */
 	bool most_precise;           /* P: as precise as the processor can be, 0 where it can't */
 };
 

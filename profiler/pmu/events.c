@@ -67,6 +67,11 @@ static int unknown_event(const char *name)
 	for (unsigned e = 0; e < SIM_N_EVENTS; e++)
 		words[e] = sim_event_name(e);
 	near = cmd_suggest(name, words);
+	if (strpbrk(name, "{}"))
+		return sp_fail(SP_EUSAGE,
+		               "-e: the simulated core takes no braces, as at '%s': all events of a list are "
+		               "counted together",
+		               name);
 	if (near)
 		return sp_fail(SP_EUSAGE, "-e: the simulated core has no event '%s'; did you mean '%s'?",
 		               name, near);

@@ -40,6 +40,7 @@ says 'a length of bursts, and none' 2 '--burst-length is of bursts' "$SKIDPROF" 
 says 'timed paths of what counts anyway' 2 '--timed-bursts: the simulated core counts' "${R[@]}" --timed-bursts auto true
 says 'a core to be held against that is none' 2 "no core 'nope'; there are" "$SKIDPROF" calibrate --against nope
 says 'an unknown event' 2 "did you mean 'branches'" "${R[@]}" -e instructions,branchs true
+says 'a group on the simulated core' 2 'takes no braces' "${R[@]}" -e '{cycles,instructions}:S' true
 says 'an event twice' 2 'twice' "${R[@]}" -e cycles,cycles true
 says 'too many events' 2 'programmable counter' "${R[@]}" --rotate 0 -e instructions,cycles,branches,taken-branches,cond-branches,calls,returns,loads,stores,fp-scalar,fp-vector,branch-misses,l1d-misses true
 says 'an unknown core' 2 'did you mean' "${R[@]}" --core zen6 true

@@ -74,8 +74,8 @@ if command -v perf >/dev/null; then
 	check 'perf report does not complain' test ! -s rep.err
 	check 'perf annotate reads it' sh -c 'perf annotate -i two.data --stdio -s more 2>/dev/null | grep -q Percent'
 	check 'perf evlist reads it' sh -c 'perf evlist -v -i two.data 2>/dev/null | grep -q "cpu-clock:u.*sample_period.*1999993"'
-	"${R[@]}" -q -z -e cpu-clock,page-faults -o z.data ./two 0.2
-	check 'perf reads a compressed group' sh -c 'perf report -i z.data --stdio 2>&1 | grep -q more'
+	"${R[@]}" -q -z -e '{cpu-clock,page-faults}:S' -o z.data ./two 0.2
+	check 'perf reads a compressed group, asked for as of perf' sh -c 'perf report -i z.data --stdio 2>&1 | grep -q more'
 	"${R[@]}" -q -e cpu-clock -o - ./two 0.2 >pipe.data
 	check 'perf reads a pipe' sh -c 'perf script -i - <pipe.data 2>/dev/null | grep -q more'
 	"${R[@]}" -q -e page-faults -o pages.data ./pages

@@ -51,6 +51,20 @@ static void braces_make_groups(void **state)
 	assert_int_equal(l.v[2].period, 7);
 }
 
+/* perf's leader sampling.  A single event's S is a umask: the state of a cache line. */
+static void of_a_group_the_first_alone_may_be_sampled(void **state)
+{
+	struct event_list l;
+
+	(void)state;
+	assert_int_equal(event_list_parse("{cycles,instructions}:Su,{a,b}:k,c:S", &l), 0);
+	assert_int_equal(l.n, 5);
+	for (size_t i = 0; i < l.n; i++)
+		assert_int_equal(l.v[i].by_first, i < 2);
+	assert_true(l.v[1].user);
+	assert_string_equal(l.v[4].name, "c:S");
+}
+
 static void umasks_stay_with_the_name(void **state)
 {
 	struct event_list l;
@@ -364,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_list_is_one_group),
 		cmocka_unit_test(braces_make_groups),
+		cmocka_unit_test(of_a_group_the_first_alone_may_be_sampled),
 		cmocka_unit_test(umasks_stay_with_the_name),
 		cmocka_unit_test(a_pmu_stands_before_slashes),
 		cmocka_unit_test(wrong_lists_are_refused),
