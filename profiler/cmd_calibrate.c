@@ -114,17 +114,20 @@ int cmd_calibrate(int argc, char **argv)
 		return matter_report(o.for_file, o.against, stdout);
 	if ((err = find_format(o.format, &format)) < 0 || (err = calibration_choose(o.only, &c)) < 0)
 		return err;
-	err = path_check_output(o.output, "-o");
+	err = path_check_file(o.output, "-o");
 	if (err == 0)
-		err = path_check_output(o.html, "--html");
+		err = path_check_file(o.html, "--html");
 	if (err == 0)
 		err = calibrate(&o, &c);
-	if (err == 0 && o.output)
-		err = calibration_write_core(&c, o.output);
-	if (err == 0 && o.html)
-		err = calibration_html(&c, o.html);
-	if (err == 0)
-		err = format->write(&c, stdout);
+	/* What took minutes to measure is shown also where a file can't be written after all. */
+	if (err == 0) {
+		int shown = format->write(&c, stdout);
+
+		err = o.output ? calibration_write_core(&c, o.output) : 0;
+		if (err == 0 && o.html)
+			err = calibration_html(&c, o.html);
+		err = err < 0 ? err : shown;
+	}
 	calibration_fini(&c);
 	return err;
 }

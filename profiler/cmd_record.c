@@ -429,7 +429,7 @@ int cmd_record(int argc, char **argv)
 		o.record.branch_filter = PERF_SAMPLE_BRANCH_CALL_STACK;
 	}
 	if (err == 0 && o.truth)
-		err = path_check_output(o.truth, "--truth");
+		err = path_check_file(o.truth, "--truth");
 	if (err < 0)
 		return err;
 	err = record_run(&o.record, &counts, &status);

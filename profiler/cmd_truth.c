@@ -49,7 +49,7 @@ int cmd_truth(int argc, char **argv)
 		return sp_fail(SP_EUSAGE, "%s: which program? For example: %s ./app", argv[0], argv[0]);
 	o.record.argc = argc - first;
 	o.record.argv = argv + first;
-	err = path_check_output(o.output, "-o");
+	err = path_check_file(o.output, "-o");
 	if (err < 0)
 		return err;
 	err = record_run(&o.record, &counts, &status);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "profiler/base/draft.h"
 #include "profiler/base/err.h"
-#include "report/draft.h"
 
 PAGE_EMBED(page_common_js, "report/html/common.js");
 PAGE_EMBED(page_css, "report/html/page.css");

@@ -67,6 +67,14 @@ int path_check_output(const char *path, const char *option)
 	return 0;
 }
 
+int path_check_file(const char *path, const char *option)
+{
+	if (path && strcmp(path, "-") == 0)
+		return sp_fail(SP_EUSAGE, "%s -: standard output has other text already; name a file",
+		               option);
+	return path_check_output(path, option);
+}
+
 const char *path_words(const char *path)
 {
 	return strcmp(path, "-") ? path : "standard output";

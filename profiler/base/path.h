@@ -25,6 +25,9 @@ int path_find(const char *name, char *out, size_t size);
  */
 int path_check_output(const char *path, const char *option);
 
+/* The same of what standard output has no room for beside what is written there: "-" is a mistake, and no name. */
+int path_check_file(const char *path, const char *option);
+
 /* As people read it: "standard output" for -. */
 const char *path_words(const char *path);
 

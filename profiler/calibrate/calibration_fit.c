@@ -2,11 +2,11 @@
 /* A calibration's cliffs against a simulated core: before the fit and after. */
 #include "profiler/calibrate/calibration.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "profiler/base/draft.h"
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/pmu/core.h"
@@ -91,13 +91,11 @@ int calibration_fit(struct cliff_arena *arena, struct calibration *c)
 	return err;
 }
 
-int calibration_write_core(const struct calibration *c, const char *path)
+static int put_core(const void *calibration, FILE *to)
 {
+	const struct calibration *c = calibration;
 	const struct calibration_fit *f = &c->fit;
-	FILE *to = fopen(path, "we");
 
-	if (!to)
-		return sp_fail_errno("%s", path);
 	fprintf(to,
 	        "# %s, as skidprof calibrate found it: %zu cliffs, mean error %.2f%% (%.2f%% with core %s, "
 	        "where "
@@ -105,7 +103,10 @@ int calibration_write_core(const struct calibration *c, const char *path)
 	        "# What no cliff speaks of, the skid among it, is as that core has it.\n\n",
 	        c->cpu, f->after.n, 100 * f->after.mean, 100 * f->before.mean, f->core);
 	sim_config_write(&f->config, to);
-	if (ferror(to) | fclose(to))
-		return sp_fail(SP_EIO, "%s: can't be written: %s", path, strerror(errno));
 	return 0;
+}
+
+int calibration_write_core(const struct calibration *c, const char *path)
+{
+	return draft_write(path, put_core, c);
 }

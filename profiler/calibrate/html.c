@@ -2,11 +2,10 @@
 /* A calibration as one page: a plot for each cliff, nothing to be fetched from anywhere. */
 #include "profiler/calibrate/calibration.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "profiler/base/err.h"
+#include "profiler/base/draft.h"
 
 enum { WIDTH = 420, HEIGHT = 220, LEFT = 52, RIGHT = 8, TOP_EDGE = 8, BOTTOM = 24 };
 
@@ -127,8 +126,9 @@ static void put_summary(const char *what, const struct fit_summary *s, FILE *f)
 	        100 * s->signed_mean);
 }
 
-static void put_page(const struct calibration *c, FILE *f)
+static int put_page(const void *calibration, FILE *f)
 {
+	const struct calibration *c = calibration;
 	char company[200];
 
 	fputs(head, f);
@@ -155,16 +155,10 @@ static void put_page(const struct calibration *c, FILE *f)
 		if (!c->rows[i].lacks && c->rows[i].curve.n)
 			put_figure(&c->rows[i], f);
 	fputs("</body></html>\n", f);
+	return 0;
 }
 
 int calibration_html(const struct calibration *c, const char *path)
 {
-	FILE *f = fopen(path, "we");
-
-	if (!f)
-		return sp_fail_errno("%s", path);
-	put_page(c, f);
-	if (ferror(f) | fclose(f))
-		return sp_fail(SP_EIO, "%s: can't be written: %s", path, strerror(errno));
-	return 0;
+	return draft_write(path, put_page, c);
 }

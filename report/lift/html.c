@@ -8,8 +8,8 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "profiler/base/draft.h"
 #include "profiler/base/err.h"
-#include "report/draft.h"
 #include "report/number.h"
 
 enum {

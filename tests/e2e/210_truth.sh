@@ -61,4 +61,10 @@ gcc -O1 -g forever.c -o forever || exit 1
 timeout -s INT 2 "$SKIDPROF" truth -o cut.out ./forever 2>err
 check 'a program that is interrupted is counted' grep -q '^totals: [1-9]' cut.out
 check 'until the signal, which is said' grep -q 'instructions in 1 process, until a signal ended it' err
+for o in 'truth -o' 'record --pmu sim --truth'; do
+	# shellcheck disable=SC2086
+	"$SKIDPROF" $o - ./prog >out 2>err
+	check "$o takes standard output for a mistake" test $? -eq 2 -a "$(grep -c 'name a file' err)" -eq 1
+	check 'and makes no file of that name' test ! -e -
+done
 exit 0

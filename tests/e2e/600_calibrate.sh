@@ -97,4 +97,18 @@ check 'gets a suggestion' grep -q "did you mean 'imul-latency'?" err
 check 'a pattern of none' status 2 "$SKIDPROF" calibrate --only 'q*'
 check 'a misspelt format' status 2 "$SKIDPROF" calibrate --format yaml
 check 'a word too many' status 2 "$SKIDPROF" calibrate rob
+# A file that can't be written whole leaves the one before, and what was measured is shown.
+echo 'as before' >kept.core
+cp kept.core kept.html
+for o in -o\ kept.core --html\ kept.html; do
+	# shellcheck disable=SC2086,SC2016
+	check "no room for $o is an error" status 1 bash -c 'trap "" XFSZ; (ulimit -f 1; "$SKIDPROF" calibrate --quick --only "*mul-latency" "$@") | cat; exit "${PIPESTATUS[0]}"' - $o
+	check 'in one line' one_line "${o#* }: "
+	check 'what was there is' grep -qx 'as before' "${o#* }"
+	check 'no draft is left' test ! -e "${o#* }.part"
+	check 'the rows are shown' grep -q 'imul-latency' out
+	# shellcheck disable=SC2086
+	check "standard output is no file for ${o% *}" status 2 "$SKIDPROF" calibrate --quick --only '*mul-latency' ${o% *} -
+	check 'and none of that name' test ! -e -
+done
 finish

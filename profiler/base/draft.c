@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/draft.h"
+#include "profiler/base/draft.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ int draft_write(const char *path, int (*put)(const void *arg, FILE *f), const vo
 	if (is_special(path))
 		return write_to(path, path, put, arg);
 	if (asprintf(&draft, "%s.part", path) < 0)
-		return sp_fail(SP_ENOMEM, "out of memory for a page");
+		return sp_fail(SP_ENOMEM, "out of memory for a name");
 	err = write_to(draft, path, put, arg);
 	if (err == 0 && rename(draft, path) < 0)
 		err = sp_fail_errno("%s", path);

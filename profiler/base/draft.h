@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef SKIDPROF_REPORT_DRAFT_H
-#define SKIDPROF_REPORT_DRAFT_H
+#ifndef SKIDPROF_BASE_DRAFT_H
+#define SKIDPROF_BASE_DRAFT_H
 
 /* A file that appears under its name when it is whole, and takes no other's place before. */
 #include <stdio.h>
