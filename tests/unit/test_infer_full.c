@@ -218,7 +218,8 @@ static void trip_counts_settle_what_totals_do_not(void **state)
  * Sd of how often B is passed by, which stacks know to be 1000 +- 50, beside n totals of n_B and stacks that know it, too:
  * {value, sd} each.  The total of instructions is loose: 33,000 +- 10,000.
  */
-static double sd_of_passing(size_t n_totals, const double total[2], const double stacks[2], double *mean_b)
+static double sd_beside(uint8_t kind, size_t n_totals, const double total[2], const double stacks[2],
+                        double *mean_b)
 {
 	struct insn insns[19];
 	double seen[19] = { 0 }, cyc[19] = { 0 }, sum = 0, sq = 0, n;
@@ -234,8 +235,11 @@ static double sd_of_passing(size_t n_totals, const double total[2], const double
 	p.total_cyc = 33500;
 	s = space_new(&p, NULL);
 	count_insns(&p, add(&eqs, &p, 33000, 10000), 0);
-	for (size_t i = 0; i < n_totals; i++)
-		add(&eqs, &p, total[0], total[1])->w[0] = 1;
+	for (size_t i = 0; i < n_totals; i++) {
+		eq = add(&eqs, &p, total[0], total[1]);
+		eq->w[0] = 1;
+		eq->kind = kind;
+	}
 	eq = add(&eqs, &p, stacks[0], stacks[1]);
 	eq->w[0] = 1;
 	eq->kind = PROFILE_BY_PATH;
@@ -256,6 +260,11 @@ static double sd_of_passing(size_t n_totals, const double total[2], const double
 	equations_fini(&eqs);
 	space_free(s);
 	return sqrt(sq / n - sum / n * sum / n);
+}
+
+static double sd_of_passing(size_t n_totals, const double total[2], const double stacks[2], double *mean_b)
+{
+	return sd_beside(PROFILE_BY_MIX, n_totals, total, stacks, mean_b);
 }
 
 /*
@@ -298,6 +307,17 @@ static void the_noise_of_stacks_is_what_they_miss_by(void **state)
 	assert_float_equal(sd_of_passing(1, total, stacks, NULL), 50 * sqrt(8.5), 21);
 	assert_float_equal(sd_of_passing(12, total, stacks, NULL), 50 * sqrt(8.5), 21);
 	assert_float_equal(sd_of_passing(12, total, hit, NULL), 50 * sqrt(0.5), 5.4);
+}
+
+/* Stacks go round a counted loop as often as it goes, however few they are: only a miss of it, 16 squares, says that their noise is off. */
+static void trips_that_stacks_keep_say_nothing_of_their_noise(void **state)
+{
+	const double trips[] = { 1000, 0.1 }, stacks[] = { 1016, 4 }, hit[] = { 1000, 4 };
+
+	(void)state;
+	assert_float_equal(sd_beside(PROFILE_BY_TRIPS, 1, trips, hit, NULL), 50, 7.5);
+	assert_float_equal(sd_beside(PROFILE_BY_TRIPS, 12, trips, hit, NULL), 50, 7.5);
+	assert_float_equal(sd_beside(PROFILE_BY_TRIPS, 1, trips, stacks, NULL), 50 * sqrt(8.5), 21);
 }
 
 /* With the total alone, to which they are scaled, nothing tells of their noise. */
@@ -672,6 +692,7 @@ int main(void)
 		cmocka_unit_test(stacks_are_not_doubted_for_what_doubt_does_not_mend),
 		cmocka_unit_test(totals_that_a_flow_meets_are_not_doubted_for_stacks),
 		cmocka_unit_test(the_noise_of_stacks_is_what_they_miss_by),
+		cmocka_unit_test(trips_that_stacks_keep_say_nothing_of_their_noise),
 		cmocka_unit_test(the_total_alone_says_nothing_of_the_noise_of_stacks),
 		cmocka_unit_test(many_idle_flows_do_not_hold_totals_off),
 		cmocka_unit_test(noise_that_goes_together_is_parted),
