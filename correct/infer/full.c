@@ -251,40 +251,34 @@ static void admit(struct full *fu, size_t first)
 }
 
 /*
- * eq. 18: the noise of stacks, and of borders, by what all else says of them (a variance component, as Helmert's).  The mode misses each row by as much
- * of its noise as is not settled by the row itself: were the noise right, squares would come to that.  One square that comes to itself is
- * added, for a few tell little.  Once is enough: the factor hardly moves what it is made from.  Where there is only the total, which
- * stacks are scaled to, only the prior would judge them: nothing is changed.  Nor do they ever miss the trips of a counted loop, however
- * wrong they are of how often it is entered: that they agree with these and the total makes no noise less.
+ * eq. 18: the noise of stacks, and of borders, by what all else says of them (a variance component, as Helmert's).  The mode misses each
+ * row by as much of its noise as is not settled by the row itself: were the noise right, squares would come to that.  One square that
+ * comes to itself is added, for a few tell little.  Once is enough: the factor hardly moves what it is made from.  Where there is only
+ * the total, which stacks are scaled to, only the prior would judge them: nothing is changed.  They keep trip counts as well, however
+ * wrong they are of how often a loop is entered: that they agree with these and the total makes no noise less.
  */
 static void judge_stacks(struct full *fu)
 {
-	const size_t d = fu->space->n_free;
-	double *factor, *x, squares = 1, open = 1, sure = 0;
+	const size_t d = fu->space->n_free, first = fu->n_exact, n = fu->eqs.n - first;
+	double *factor = mem_malloc((d * d + d + 1) * sizeof(*factor)), *x = factor + d * d, sure = 0,
+	       squares = 1 + (double)n * mean_square(fu, first, fu->eqs.n), open = 1 + (double)n;
 
-	if (fu->n_exact < 2)
-		return;
-	factor = mem_malloc((d * d + d + 1) * sizeof(*factor));
-	x = factor + d * d;
 	memcpy(factor, fu->hessian, d * d * sizeof(*factor));
-	if (cholesky_factor_hessian(factor, d) < 0)
+	if (first < 2 || cholesky_factor_hessian(factor, d) < 0)
 		goto out;
 	for (size_t i = 0; i < fu->eqs.n; i++) {
-		const double *row = fu->post->r + i * d, miss = posterior_miss(fu->post, i, fu->t);
-		const bool stack = i >= fu->n_exact;
-		double known = 0;
-
-		memcpy(x, row, d * sizeof(*x));
+		memcpy(x, fu->post->r + i * d, d * sizeof(*x));
 		cholesky_solve(factor, d, x);
-		for (size_t k = 0; k < d; k++)
-			known += row[k] * x[k];
-		squares += stack ? miss * miss : 0;
-		open += stack ? 1 - known : 0;
-		sure += i == 0 || fu->eqs.v[i].kind == PROFILE_BY_TRIPS ? known : 0;
+		for (size_t k = 0; k < d; k++) {
+			double known = fu->post->r[i * d + k] * x[k];
+
+			open -= i >= first ? known : 0;
+			sure += i == 0 || fu->eqs.v[i].kind == PROFILE_BY_TRIPS ? known : 0;
+		}
 	}
 	if (squares < open)
 		open = fmax(open - sure, squares);
-	raise_noise(fu, fu->n_exact, fu->eqs.n, sqrt(squares / open));
+	raise_noise(fu, first, fu->eqs.n, sqrt(squares / open));
 	mode_of(fu, fu->eqs.n);
 out:
 	free(factor);
