@@ -119,7 +119,7 @@ static bool shown_as(const char *name, const char *pattern)
 	return same;
 }
 
-bool report_matches(const struct profile_func *f, const char *pattern)
+static bool matches(const struct profile_func *f, const char *pattern)
 {
 	if (strchr(pattern, '<') && shown_as(report_name(f), pattern))
 		return true;
@@ -132,6 +132,22 @@ bool report_matches(const struct profile_func *f, const char *pattern)
 	if (!is_glob(pattern))
 		return false;
 	return fnmatch(pattern, f->name, 0) == 0 || fnmatch(pattern, f->linkage, 0) == 0;
+}
+
+bool report_matches(const struct profile_func *f, const char *pattern)
+{
+	bool match = matches(f, pattern);
+	char *typed;
+
+	/* Names that are no text are shown with escapes, and asked for with them. */
+	if (match || !strstr(pattern, "\\x"))
+		return match;
+	typed = strdup(pattern);
+	if (typed)
+		text_unsafe(typed);
+	match = typed && matches(f, typed);
+	free(typed);
+	return match;
 }
 
 /* The shortest name that has a word in it; NULL: none. */

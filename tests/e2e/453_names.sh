@@ -171,4 +171,31 @@ check 'and that is said' grep -qE '^# \[kernel.kallsyms\]: the kernel was at 0x[
 sed 's/^[0-9a-f]* /0000000000000000 /' /proc/kallsyms >boot/proc/kallsyms
 check 'a list without addresses' status 0 "$SKIDPROF" report --raw -i k.data --symfs "$PWD/boot"
 check 'tells what hides them' grep -q 'kernel.kptr_restrict' out
+
+# A name that is no text is asked for as it is shown.
+cat >bytes.c <<'END'
+unsigned long odd(unsigned long x);
+__attribute__((noinline, noclone)) unsigned long odd(unsigned long x)
+{
+	for (int i = 0; i < 60; i++)
+		x = x * 3 + i;
+	return x;
+}
+int main(void)
+{
+	unsigned long x = 1;
+
+	for (int i = 0; i < 20000; i++)
+		x += odd(x);
+	return x == 1;
+}
+END
+gcc -O1 -c bytes.c && objcopy --redefine-sym $'odd=b\xff\n!' bytes.o && gcc bytes.o -o bytes || exit 1
+"$SKIDPROF" record --pmu sim -q -o bytes.data ./bytes || exit 1
+for name in 'b\xff\x0a!' '*\xff*'; do
+	check "--function $name" status 0 "$SKIDPROF" report -q -i bytes.data --function "$name" --format json
+	check 'finds it' json '[f["name"] for f in d["functions"]] == ["b\\xff\\x0a!"]'
+	check 'so does annotate' status 0 "$SKIDPROF" annotate -q -i bytes.data "$name"
+done
+check '--why finds it' status 0 "$SKIDPROF" report -q -i bytes.data --why 'b\xff\x0a!'
 finish
