@@ -32,9 +32,10 @@ struct held {
 
 struct elsewhere {
 	VEC(struct held) files;
-	VEC(bool) marked;    /* files of the maps that were looked at */
-	char way[64 + 4096]; /* through /proc, of the file found last */
-	uint64_t n_nameless; /* mapped, without a build id */
+	VEC(bool) marked;     /* files of the maps that were looked at */
+	char way[64 + 4096];  /* through /proc, of the file found last */
+	char name[64 + 4096]; /* of a file in memory, found last */
+	uint64_t n_nameless;  /* mapped, without a build id */
 	uint64_t n_more;
 	char nameless[256]; /* the first */
 };
@@ -62,6 +63,42 @@ static bool find_way(struct elsewhere *e, uint32_t task, const char *path, struc
 {
 	return snprintf(e->way, sizeof(e->way), "/proc/%u/root%s", task, path) < (int)sizeof(e->way) &&
 	       stat(e->way, st) == 0;
+}
+
+static bool is_deleted(const char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t n = strlen(path), n_mark = strlen(mark);
+
+	return path[0] == '/' && n > n_mark && strcmp(path + n - n_mark, mark) == 0;
+}
+
+/* A file that has no path any more, or never had one, of a mapping of it; its own program's needs no capability. */
+static bool find_deleted(struct elsewhere *e, uint32_t pid, const struct pd_mmap *m, struct stat *st)
+{
+	char program[4096];
+	ssize_t n;
+
+	snprintf(e->way, sizeof(e->way), "/proc/%u/map_files/%jx-%jx", pid, (uintmax_t)m->ip,
+	         (uintmax_t)(m->ip + m->len_bytes));
+	if (stat(e->way, st) == 0)
+		return S_ISREG(st->st_mode);
+	snprintf(e->way, sizeof(e->way), "/proc/%u/exe", pid);
+	n = readlink(e->way, program, sizeof(program));
+	return n > 0 && (size_t)n == strlen(m->path) && memcmp(program, m->path, (size_t)n) == 0 &&
+	       stat(e->way, st) == 0 && S_ISREG(st->st_mode);
+}
+
+/* "/memfd:NAME (deleted)" is what made code is called, too, which no file has: of a whole binary it is "/memfd/NAME". */
+static void name_memory(struct elsewhere *e, struct pd_mmap *m)
+{
+	static const char memory[] = "/memfd:";
+	size_t n = strlen(memory);
+
+	if (strncmp(m->path, memory, n) != 0)
+		return;
+	snprintf(e->name, sizeof(e->name), "/memfd/%.*s", (int)(strcspn(m->path, " ") - n), m->path + n);
+	m->path = e->name;
 }
 
 /* Is what the process calls path a file, and not the one that is called so here? */
@@ -125,12 +162,17 @@ static void hold(struct elsewhere *e, const struct stat *st, const struct pd_mma
 
 bool elsewhere_find(struct elsewhere *e, uint32_t pid, struct pd_mmap *m)
 {
+	const bool deleted = is_deleted(m->path);
 	struct stat st;
 
-	if (!is_elsewhere(e, pid, m->path, &st))
+	if (deleted ? !find_deleted(e, pid, m, &st) : !is_elsewhere(e, pid, m->path, &st))
 		return false;
 	if (!m->build_id_bytes)
 		m->build_id_bytes = buildid_read(e->way, m->build_id, sizeof(m->build_id));
+	if (deleted && !m->build_id_bytes)
+		return false;
+	if (deleted)
+		name_memory(e, m);
 	if (m->build_id_bytes) {
 		hold(e, &st, m);
 		return true;
@@ -216,11 +258,12 @@ void elsewhere_keep(struct elsewhere *e, const char *output)
 			snprintf(why, sizeof(why), "%s", sp_error_text());
 	}
 	if (n)
-		sp_note("%zu binaries that other mounts have, as a container's, are kept in perf's cache of "
-		        "build ids",
+		sp_note("%zu binaries that no path leads to, as a container's or deleted ones, are kept in "
+		        "perf's cache of build ids",
 		        n);
 	if (failed)
-		sp_warn("%zu binaries that only other mounts have, as a container's, could not be kept, and "
+		sp_warn("%zu binaries that no path leads to, as a container's or deleted ones, could not be "
+		        "kept, and "
 		        "their code "
 		        "can't be read when they are gone: %s",
 		        failed, why);
@@ -230,6 +273,6 @@ void elsewhere_keep(struct elsewhere *e, const char *output)
 		        "process runs",
 		        e->nameless);
 	if (e->n_more)
-		sp_warn("%ju binaries that only other mounts have could not be held open, and are not kept",
+		sp_warn("%ju binaries that no path leads to could not be held open, and are not kept",
 		        (uintmax_t)e->n_more);
 }

@@ -4,10 +4,10 @@
 
 /*
  * Files that a process mapped and that its path does not lead to from here,
- * for the process has another root or other mounts, as in a container: found
- * by way of /proc/PID/root while it runs.  Those with samples are kept in
- * perf's cache of build ids when the recording ends, where reports look for
- * them.
+ * for the process has another root or other mounts, as in a container, or for
+ * they were deleted or replaced, or are in memory only: found by way of /proc
+ * while it runs.  Those with samples are kept in perf's cache of build ids
+ * when the recording ends, where reports look for them.
  */
 #include "profiler/perfdata/record.h"
 

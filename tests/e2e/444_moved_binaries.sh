@@ -117,4 +117,62 @@ check 'nothing is said of symbols' test "$(grep -c 'has no symbols' out)" = 0
 strip three
 "$SKIDPROF" report -i three.data >out 2>err
 check 'then the first lines say that names are addresses' grep -q "^# .*/three has no symbols for [0-9]*% of the samples" out
+# Binaries that no path leads to when they are mapped: in memory only, deleted, or replaced by another.  They are kept.
+cat >loops.c <<'C'
+#include <stdlib.h>
+volatile long s;
+__attribute__((noinline)) void NAME(one)(long n) { for (long i = 0; i < n; i++) s += i; }
+__attribute__((noinline)) void NAME(two)(long n) { for (long i = 0; i < n; i++) s += i ^ s; }
+int main(int argc, char **argv)
+{
+	for (int k = 0; k < atoi(argv[argc - 1]); k++)
+		NAME(one)(1000000), NAME(two)(1000000);
+}
+C
+cat >inmemory.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	static char buf[1 << 24];
+	char *args[] = { "hidden", argv[2], 0 }, *none[] = { 0 };
+	int from = open(argv[1], O_RDONLY), to = memfd_create("hidden", MFD_CLOEXEC);
+	ssize_t n = read(from, buf, sizeof(buf));
+	if (n <= 0 || write(to, buf, n) != n) return 1;
+	fexecve(to, args, none);
+	return 1;
+}
+C
+gcc -O1 -g -Wl,--build-id -D'NAME(x)=mem_##x' -o mem loops.c && gcc -O1 -g -Wl,--build-id -D'NAME(x)=gone_##x' -o gone loops.c &&
+	gcc -O1 -g -Wl,--build-id -D'NAME(x)=old_##x' -o app loops.c && gcc -O1 -g -Wl,--build-id -D'NAME(x)=new_##x' -o next loops.c &&
+	gcc -O1 -o inmemory inmemory.c || exit 1
+# named PREFIX FILE: both loops have their names, and nearly all samples.
+named()
+{
+	status 0 "$SKIDPROF" report -i "$2" --raw --format json &&
+		json "sum(f['samples'] for f in d['functions'] if f['name'] in ('$1_one', '$1_two')) > 0.9 * sum(f['samples'] for f in d['functions'])"
+}
+check 'a binary in memory only is recorded' status 0 "$SKIDPROF" record --pmu clock --bursts 0 -o mem.data ./inmemory ./mem 100
+rm mem
+check 'and has its names, by what was kept' named mem mem.data
+check 'under its own name' json 'any(f["name"] == "mem_one" and f["module"] == "hidden" for f in d["functions"])'
+# Attached to.
+./gone 100000 &
+pid=$!
+sleep 0.3
+rm gone
+check 'a process whose binary was deleted is recorded' status 0 "$SKIDPROF" record --pmu clock --bursts 0 --duration 1 -o gone.data -p $pid
+kill $pid
+wait $pid 2>/dev/null
+check 'and has its names' named gone gone.data
+./app 100000 &
+pid=$!
+sleep 0.3
+mv next app
+check 'one whose binary was replaced, too' status 0 "$SKIDPROF" record --pmu clock --bursts 0 --duration 1 -o app.data -p $pid
+kill $pid
+wait $pid 2>/dev/null
+check 'has the names of what ran, not of what lies there now' named old app.data
 finish
