@@ -451,8 +451,11 @@ static void note_exec(struct sink *s, uint32_t pid, const char *text)
 	snprintf(path, sizeof(path), "%.*s", (int)n, text);
 	if (!n)
 		strcpy(path, "a file without a name");
-	if (!*s->sum_why && text[n])
-		snprintf(s->sum_why, sizeof(s->sum_why), "%s", text + n + 1);
+	if (!*s->sum_why)
+		snprintf(s->sum_why, sizeof(s->sum_why), "%s",
+		         text[n] && text[n + 1] ? text + n + 1
+		         : n                    ? "it could not be followed"
+		                                : "the emulator starts programs by their paths");
 	n = strlen(path);
 	s->sum.main_exec |= pid == s->main_pid;
 	s->sum.n_lost_execs++;
