@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correct/judge/reasons.h"
 #include "profiler/base/err.h"
 #include "report/number.h"
 #include "report/report.h"
@@ -210,14 +211,14 @@ static struct cell part_cell(const struct profile *p, const struct row *r, int i
 }
 
 /*
- * In text no interval stands beside these: what may as well be twice as much, or half, is left out, and what is not known to 5%,
- * as counts that are fixed are, is marked.
+ * In text no interval stands beside these: what may as well be twice as much, or half, is left out, and what is not known as
+ * well as counts that are fixed is marked.
  */
 static struct cell sure(double n, double lo, double hi)
 {
 	if (hi > 2 * n || lo < n / 2)
 		return num(NAN);
-	return (struct cell){ .num = n, .rough = hi - lo > 0.1 * n };
+	return (struct cell){ .num = n, .rough = hi - lo > 2 * reason_limit_wide * n };
 }
 
 /* How often it was called, and what a call comes to: not known of what is only inlined. */
