@@ -96,6 +96,34 @@ static struct inclusive count_told(const struct profile *p, uint32_t f, struct o
 	return c;
 }
 
+/*
+ * The code has calls that main() makes, and not that threads begin with the same functions: all of these would be main()'s.  What
+ * ran in such threads is none of it.
+ */
+static void leave_threads(const struct profile *p, const struct owners *o, struct inclusive *c)
+{
+	const double room = o->most - o->begun, weight = inclusive_weight(p, c);
+
+	if (!(o->begun > 0) || o->main < 0 || !(o->any[o->main] > 0))
+		return;
+	c->hi = fmin(c->hi, room + o->begun_half);
+	/* Bounds that allow it tell of its part; others take all for its own. */
+	if (c->lo > c->hi)
+		c->lo = fmin(fmax(c->lo - o->begun - o->begun_half, 0), c->hi);
+	if (!(weight > c->hi))
+		return;
+	c->raw_insn = NAN;
+	if (inclusive_is_of_insn(p)) {
+		c->insn = fmax(room, c->lo);
+		c->cyc = NAN;
+	} else {
+		c->cyc = fmax(room, c->lo);
+	}
+	/* What may be twice as much, or half, is not known at all. */
+	if (c->hi - c->lo > inclusive_weight(p, c) || 2 * c->lo < inclusive_weight(p, c))
+		*(inclusive_is_of_insn(p) ? &c->insn : &c->cyc) = NAN;
+}
+
 /* With what may be called by pointers besides. */
 static struct inclusive count_by_calls(const struct profile *p, uint32_t f, struct owners *o)
 {
@@ -106,6 +134,7 @@ static struct inclusive count_by_calls(const struct profile *p, uint32_t f, stru
 	/* What may be twice as much is not known. */
 	if (more > inclusive_weight(p, &c))
 		c.raw_insn = c.insn = c.cyc = NAN;
+	leave_threads(p, o, &c);
 	return c;
 }
 

@@ -86,9 +86,12 @@ struct owners {
 	uint8_t *reach;         /* [uncalled][n_funcs] do they, or what they call, call it? */
 	bool *begins;           /* [uncalled] what a program begins with is among those: it calls main() */
 	double most;            /* all that ran */
-	double unseen; /* 90%: what no path shows is less of it, where these have stacks; else INFINITY */
-	double *ran;   /* [n_calls] by what was called, on paths that show it */
-	double *below; /* [n_funcs] instructions, or time, with what it calls, as calls are shared */
+	long main;              /* -1 = it is not there */
+	double begun;      /* of that what ran in threads that others began: none of it is below main() */
+	double begun_half; /* 90%: it is known to so much */
+	double unseen;     /* 90%: what no path shows is less of it, where these have stacks; else INFINITY */
+	double *ran;       /* [n_calls] by what was called, on paths that show it */
+	double *below;     /* [n_funcs] instructions, or time, with what it calls, as calls are shared */
 };
 
 void owners_new(const struct profile *p, const struct own_noise *noise, struct owners *o);

@@ -236,6 +236,34 @@ void owners_free(struct owners *o)
 	*o = (struct owners){ 0 };
 }
 
+/* A program's first thread has the number of its process, and is the only one that runs main(). */
+static void find_begun(const struct profile *p, struct owners *o)
+{
+	const bool insn = inclusive_is_of_insn(p);
+	const long event = insn ? p->meta.insn_event : p->meta.cyc_event;
+	double all = 0, begun = 0, period, n;
+
+	o->main = -1;
+	for (size_t f = 0; f < p->n_funcs; f++)
+		if (p->funcs[f].name && strcmp(p->funcs[f].name, "main") == 0)
+			o->main = (long)f;
+	for (size_t i = 0; i < p->n_tasks; i++) {
+		const double weight = insn ? p->tasks[i].insn : p->tasks[i].cyc;
+
+		all += weight;
+		begun += p->tasks[i].tid != p->tasks[i].pid ? weight : 0;
+	}
+	if (!(begun > 0) || event < 0)
+		return;
+	period = profile_mean_period(&p->meta.events[event]);
+	if (!(period > 0))
+		return;
+	/* Samples of either are few or many by chance. */
+	n = (insn ? p->meta.events[event].total / period : (double)p->meta.events[event].n_samples);
+	o->begun = o->most * begun / all;
+	o->begun_half = o->most * z_of_90 * sqrt(begun / all * (1 - begun / all) / fmax(n, 1));
+}
+
 static void find_uncalled(const struct profile *p, struct owners *o)
 {
 	double *more = o->likely;
@@ -299,4 +327,5 @@ void owners_new(const struct profile *p, const struct own_noise *noise, struct o
 	}
 	call_sets_new(p, &o->sets);
 	find_uncalled(p, o);
+	find_begun(p, o);
 }
