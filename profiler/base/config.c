@@ -10,8 +10,9 @@
 
 #include "profiler/base/cmd.h"
 #include "profiler/base/err.h"
+#include "profiler/base/mem.h"
 
-enum { MAX_OPTIONS = 256 };
+enum { MAX_OPTIONS = 256, MAX_FILE_BYTES = 1 << 20 };
 
 static const char *const *known_commands;
 
@@ -177,14 +178,20 @@ static int add_key(struct reading *r, char *text)
 	return yes ? add_word(r, key, NULL) : 0;
 }
 
+/* A device may have no end, and no line's end, either. */
 static int read_lines(struct reading *r, FILE *f)
 {
-	char *line = NULL;
-	size_t size = 0;
+	char *all = mem_malloc(MAX_FILE_BYTES + 1), *rest = all, *line;
+	size_t n;
 	int err = 0;
 
 	errno = 0;
-	while (err == 0 && getline(&line, &size, f) >= 0) {
+	n = fread(all, 1, MAX_FILE_BYTES, f);
+	all[n] = '\0';
+	if (n == MAX_FILE_BYTES)
+		err = sp_fail(SP_EFORMAT, "%s: has a megabyte or more, and is no configuration",
+		              r->out->path);
+	while (err == 0 && (line = strsep(&rest, "\n"))) {
 		char *text;
 
 		r->line++;
@@ -196,7 +203,7 @@ static int read_lines(struct reading *r, FILE *f)
 	}
 	if (err == 0 && ferror(f))
 		err = sp_fail_errno("%s", r->out->path);
-	free(line);
+	free(all);
 	return err;
 }
 

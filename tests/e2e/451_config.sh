@@ -14,6 +14,9 @@ mkdir -p xdg/skidprof
 config() { printf '%s\n' "$@" >xdg/skidprof/config; }
 rows() { grep -vc '^#\|^$\|^ *SHARE' out; }
 
+SKIDPROF_CONFIG=/dev/zero timeout 20 "$SKIDPROF" report --raw -i two.data >out 2>err
+check 'a file without an end is none' test $? -eq 1 -a "$(wc -l <err)" -eq 1
+check 'and is named' grep -q '/dev/zero' err
 check 'without a file there is nothing to read' status 0 "$SKIDPROF" report --raw -i two.data
 config '# of mine' '' '[record]' 'quiet' '[report]' '  limit = 1  ' 'raw' 'no-debuginfod = off' '; more'
 check 'a limit that is configured' status 0 "$SKIDPROF" report -i two.data
