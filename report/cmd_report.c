@@ -386,7 +386,7 @@ static int check_fixed(const struct options *o, const struct profile *p)
 {
 	char why[600];
 
-	if (o->report.show != REPORT_FIXED || o->report.view >= REPORT_PROCESSES ||
+	if (!p || o->report.show != REPORT_FIXED || o->report.view >= REPORT_PROCESSES ||
 	    !meta_nothing_fixed(p, why, sizeof(why)))
 		return 0;
 	return sp_fail(SP_EDOUBT, "%s: --fixed: nothing was corrected: %s", p->meta.input, why);

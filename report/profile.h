@@ -448,7 +448,7 @@ const char *profile_status_word(enum profile_status s);
 
 /*
  * The status of a sum of instructions whose regions have the status given: fixed is weak where the interval is wider
- * than 4% of the count to either side.  Without an interval (nothing was drawn, or an exact count) it stays.
+ * than 4.2% of the count to either side.  Without an interval (nothing was drawn, or an exact count) it stays.
  */
 enum profile_status profile_judge(enum profile_status status, const struct profile_count *count);
 

@@ -45,7 +45,7 @@ struct loader {
 static bool is_of_d(const char *linkage)
 {
 	return !strncmp(linkage, "_D", 2) &&
-	       (isdigit((unsigned char)linkage[2]) || !strncmp(linkage + 2, "main", strlen("main") + 1));
+	       (isdigit((unsigned char)linkage[2]) || !strcmp(linkage + 2, "main"));
 }
 
 char *module_full_name(const char *linkage)
