@@ -313,10 +313,10 @@ static void use_cpu_ms(long ms)
 	while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < ms);
 }
 
-/* A process that takes 50 ms until it becomes another program: what is told is what that ran, as a budget is a share of. */
+/* A process that takes 400 ms until it becomes another program: what is told is what that ran, as a budget is a share of. */
 static void time_is_told_from_exec_on(void **state)
 {
-	enum { BEFORE_MS = 50 };
+	enum { BEFORE_MS = 400 };
 	struct seen seen = { 0 };
 	struct pe_event clock = page_faults();
 	struct tasks_config config = { .events = &clock, .n_events = 1, .take = take, .arg = &seen };
@@ -360,8 +360,8 @@ static void time_is_told_from_exec_on(void **state)
 	         (uint64_t)(all.ru_utime.tv_usec + all.ru_stime.tv_usec) * 1000;
 	assert_true(told > 0);
 	assert_int_equal(told, stats.time_ns);
-	/* Both clocks are the kernel's, and differ by some microseconds at each turn on a CPU. */
-	assert_true(told + (BEFORE_MS - 5) * UINT64_C(1000000) < all_ns);
+	/* The events' time runs on while an interrupt, or the host, has the CPU, and the other clock's does not. */
+	assert_true(told + BEFORE_MS / 2 * UINT64_C(1000000) < all_ns);
 }
 
 static void a_process_that_is_not_there_is_an_error(void **state)
