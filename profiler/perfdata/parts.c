@@ -13,11 +13,21 @@
 
 #include "profiler/perfdata/reader_int.h"
 
-bool pd_parts_is_folder(const char *path)
+int pd_parts_begin(struct pd_reader *r, const char *path)
 {
+	char file[PATH_MAX];
 	struct stat st;
 
-	return strcmp(path, "-") && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	r->in_folder = strcmp(path, "-") && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	if (!r->in_folder)
+		return pd_input_open(&r->in, path);
+	snprintf(file, sizeof(file), "%s/data", path);
+	if (stat(file, &st) < 0 && errno == ENOENT)
+		return sp_fail(SP_EFORMAT,
+		               "%s: is a folder without a file \"data\", as perf record --threads makes one; "
+		               "name a recording",
+		               path);
+	return pd_input_open(&r->in, file);
 }
 
 /* Take the part at hand out of the reader, and put another one in. */

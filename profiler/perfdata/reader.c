@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "profiler/perfdata/features.h"
 #include "profiler/perfdata/reader_int.h"
 
@@ -272,19 +267,6 @@ static int take_leading_records(struct pd_reader *r)
 	}
 }
 
-static int open_in_folder(struct pd_reader *r, const char *folder)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/data", folder);
-	if (access(path, F_OK) < 0 && errno == ENOENT)
-		return sp_fail(SP_EFORMAT,
-		               "%s: is a folder without a file \"data\", as perf record --threads makes one; "
-		               "name a recording",
-		               folder);
-	return pd_input_open(&r->in, path);
-}
-
 int pd_open(const char *path, struct pd_reader **out)
 {
 	struct pd_reader *r = calloc(1, sizeof(*r));
@@ -295,8 +277,7 @@ int pd_open(const char *path, struct pd_reader **out)
 	r->in.fd = -1;
 	r->n_leading = UINT64_MAX;
 	pd_order_reset(&r->order);
-	r->in_folder = pd_parts_is_folder(path);
-	rc = r->in_folder ? open_in_folder(r, path) : pd_input_open(&r->in, path);
+	rc = pd_parts_begin(r, path);
 	if (rc == 0)
 		rc = pd_header_read(r);
 	if (rc == 0 && !r->hdr.pipe)

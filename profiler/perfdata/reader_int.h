@@ -212,7 +212,8 @@ static inline struct pd_cursor pd_cursor_at(const struct pd_reader *r, const uin
 }
 
 /* parts.c: a folder that perf made. */
-bool pd_parts_is_folder(const char *path);
+/* Open the file, or that of a folder which has the header. */
+int pd_parts_begin(struct pd_reader *r, const char *path);
 /* Files beside the one that has the header; they are in a folder or its header says so. */
 int pd_parts_open(struct pd_reader *r);
 /* Which to read on from. */

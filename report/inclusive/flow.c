@@ -96,6 +96,14 @@ static struct inclusive count_told(const struct profile *p, uint32_t f, struct o
 	return c;
 }
 
+static bool has_main(const struct owners *o)
+{
+	for (size_t k = 0; k < o->mains.n; k++)
+		if (o->any[o->mains.v[k]] > 0)
+			return true;
+	return false;
+}
+
 /*
  * The code has calls that main() makes, and not that threads begin with the same functions: all of these would be main()'s.  What
  * ran in such threads is none of it.
@@ -104,7 +112,7 @@ static void leave_threads(const struct profile *p, const struct owners *o, struc
 {
 	const double room = o->most - o->begun, weight = inclusive_weight(p, c);
 
-	if (!(o->begun > 0) || o->main < 0 || !(o->any[o->main] > 0))
+	if (!(o->begun > 0) || !has_main(o))
 		return;
 	c->hi = fmin(c->hi, room + o->begun_half);
 	/* Bounds that allow it tell of its part; others take all for its own. */

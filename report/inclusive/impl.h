@@ -86,7 +86,7 @@ struct owners {
 	uint8_t *reach;         /* [uncalled][n_funcs] do they, or what they call, call it? */
 	bool *begins;           /* [uncalled] what a program begins with is among those: it calls main() */
 	double most;            /* all that ran */
-	long main;              /* -1 = it is not there */
+	VEC(uint32_t) mains;    /* functions of that name: each program has one */
 	double begun;      /* of that what ran in threads that others began: none of it is below main() */
 	double begun_half; /* 90%: it is known to so much */
 	double unseen;     /* 90%: what no path shows is less of it, where these have stacks; else INFINITY */

@@ -228,6 +228,7 @@ void owners_free(struct owners *o)
 	free(o->its);
 	free(o->open);
 	vec_fini(&o->uncalled);
+	vec_fini(&o->mains);
 	free(o->reach);
 	free(o->begins);
 	free(o->ran);
@@ -243,10 +244,6 @@ static void find_begun(const struct profile *p, struct owners *o)
 	const long event = insn ? p->meta.insn_event : p->meta.cyc_event;
 	double all = 0, begun = 0, period, n;
 
-	o->main = -1;
-	for (size_t f = 0; f < p->n_funcs; f++)
-		if (p->funcs[f].name && strcmp(p->funcs[f].name, "main") == 0)
-			o->main = (long)f;
 	for (size_t i = 0; i < p->n_tasks; i++) {
 		const double weight = insn ? p->tasks[i].insn : p->tasks[i].cyc;
 
@@ -262,6 +259,13 @@ static void find_begun(const struct profile *p, struct owners *o)
 	n = (insn ? p->meta.events[event].total / period : (double)p->meta.events[event].n_samples);
 	o->begun = o->most * begun / all;
 	o->begun_half = o->most * z_of_90 * sqrt(begun / all * (1 - begun / all) / fmax(n, 1));
+}
+
+static void find_mains(const struct profile *p, struct owners *o)
+{
+	for (uint32_t f = 0; f < p->n_funcs; f++)
+		if (strcmp(p->funcs[f].name, "main") == 0)
+			vec_add(&o->mains, f);
 }
 
 static void find_uncalled(const struct profile *p, struct owners *o)
@@ -292,11 +296,10 @@ static void find_uncalled(const struct profile *p, struct owners *o)
 	for (size_t i = 0; i < o->uncalled.n; i++) {
 		inclusive_find_any(&o->sets, o->uncalled.v[i], o->any);
 		o->begins[i] = profile_begins_thread(&p->funcs[o->uncalled.v[i]]);
-		for (size_t g = 0; g < p->n_funcs; g++) {
+		for (size_t g = 0; g < p->n_funcs; g++)
 			o->reach[i * p->n_funcs + g] = o->any[g] > 0;
-			o->begins[i] |= o->any[g] > 0 && g != o->uncalled.v[i] &&
-			                strcmp(p->funcs[g].name, "main") == 0;
-		}
+		for (size_t k = 0; k < o->mains.n; k++)
+			o->begins[i] |= o->any[o->mains.v[k]] > 0 && o->mains.v[k] != o->uncalled.v[i];
 	}
 }
 
@@ -326,6 +329,7 @@ void owners_new(const struct profile *p, const struct own_noise *noise, struct o
 			o->ran[call] += c->insn;
 	}
 	call_sets_new(p, &o->sets);
+	find_mains(p, o);
 	find_uncalled(p, o);
 	find_begun(p, o);
 }
