@@ -516,6 +516,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	struct burst_limits wanted = *limits;
 	struct time_path path = { .timed.fd = -1 };
 	struct way way = { .thread.tid = tid, .stopped = true };
+	const pid_t process = pid;
 
 	memset(out, 0, offsetof(struct burst, stack));
 	out->tid = tid;
@@ -537,7 +538,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		replayer_plan(tools->replayer, pid);
 	use[0] = look_at_use(tools, tid, alone);
 	asked_ns = clock_ns(CLOCK_MONOTONIC);
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0) {
+	if (past_call_seize(tid, &tools->left) < 0) {
 		out->error = errno;
 		/* The kernel refuses one that is ending, too. */
 		out->end =
@@ -547,7 +548,8 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	}
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	way.thread.awake_ns = out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS;
-	if (!past_call_await(&way.thread, &tools->left)) {
+	if (!past_call_await(&way.thread, process, &tools->left)) {
+		past_call_follow(tid, process, &tools->left);
 		out->end = BURST_GONE;
 		timed_close(&path.timed);
 		return;

@@ -146,9 +146,18 @@ static enum past_call gone(struct past_call_thread *t, struct left_threads *left
 	return PAST_CALL_GONE;
 }
 
+static bool is_interrupted(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+}
+
 /* A stop at a call is ours: no signal of the program's is on its way. */
 static enum past_call let_go(struct past_call_thread *t, enum past_call why, struct left_threads *left)
 {
+	struct user_regs_struct regs;
+
+	if (is_interrupted(t->status) && stopped_regs(t->tid, &regs) == 0 && stopped_in_call(t->tid, &regs))
+		stopped_mend_call(t->tid, &regs);
 	return stopped_let_go(t->tid, t->status, WSTOPSIG(t->status) == AT_CALL) ? why : gone(t, left);
 }
 
@@ -222,6 +231,49 @@ enum past_call past_call_make(struct past_call_thread *t, struct left_threads *l
 	return stopped_call_is_over(&regs) ? PAST_CALL_DONE : let_go(t, PAST_CALL_ENDED, left);
 }
 
+/* Those that we trace while another one is seized. */
+static const struct left_threads *volatile beside;
+
+void past_call_on_child(int sig)
+{
+	const struct left_threads *traced = beside;
+	const int before = errno;
+
+	(void)sig;
+	for (size_t i = 0; traced && i < traced->n; i++)
+		waitid(P_PID, (id_t)traced->v[i].tid, &(siginfo_t){ 0 }, WEXITED | WNOHANG | __WALL);
+	errno = before;
+}
+
+int past_call_seize(pid_t tid, const struct left_threads *left)
+{
+	sigset_t child;
+	int got, error;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	if (left->n) {
+		beside = left;
+		sigprocmask(SIG_UNBLOCK, &child, NULL);
+		/* For signals that were taken for others' before. */
+		past_call_on_child(SIGCHLD);
+	}
+	got = ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0 ? -1 : 0;
+	error = errno;
+	if (left->n) {
+		sigprocmask(SIG_BLOCK, &child, NULL);
+		beside = NULL;
+	}
+	errno = error;
+	return got;
+}
+
+void past_call_follow(pid_t tid, pid_t pid, struct left_threads *left)
+{
+	if (tid != pid && !past_call_is_left(left, pid) && ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0)
+		leave(left, pid, false);
+}
+
 bool past_call_is_left(const struct left_threads *left, pid_t tid)
 {
 	for (size_t i = 0; i < left->n; i++)
@@ -250,12 +302,15 @@ void past_call_let_go(struct left_threads *left)
 	}
 }
 
-bool past_call_await(struct past_call_thread *t, struct left_threads *left)
+bool past_call_await(struct past_call_thread *t, pid_t pid, struct left_threads *left)
 {
 	int got;
 
-	/* Where nobody else waits for us. */
-	if (!left->n)
+	/*
+	 * Where nobody else waits for us.  A thread other than the first may put another program in its process's place: who sleeps
+	 * in waitpid() for it then is not woken any more.
+	 */
+	if (!left->n && t->tid == pid)
 		return stopped_await(t->tid, &t->status, t->awake_ns);
 	do
 		got = await_stop(t, left);

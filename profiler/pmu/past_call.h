@@ -40,8 +40,23 @@ struct past_call_thread {
 	uint64_t awake_ns; /* to wait for it so long without going to sleep */
 };
 
-/* Wait for one to stop that was asked to; false when it is gone.  Those that were left are let go meanwhile. */
-bool past_call_await(struct past_call_thread *t, struct left_threads *left);
+/*
+ * Trace a thread: 0, or -1 with errno.  A process that is putting another program in its place lets nobody in before its other
+ * threads have ended and those of them that are left have been waited for: they are, by the handler of SIGCHLD, which is blocked else.
+ */
+int past_call_seize(pid_t tid, const struct left_threads *left);
+
+/* The handler.  It also interrupts a wait for anything else. */
+void past_call_on_child(int sig);
+
+/*
+ * After one was seized that is gone now.  A thread of process pid that puts another program in its process's place goes on, traced, as
+ * the first thread: it is let go when it has stopped.
+ */
+void past_call_follow(pid_t tid, pid_t pid, struct left_threads *left);
+
+/* Wait for one of process pid to stop that was asked to; false when it is gone.  Those that were left are let go meanwhile. */
+bool past_call_await(struct past_call_thread *t, pid_t pid, struct left_threads *left);
 
 /* Let it run on to its next system call; DONE, or GONE.  It is traced with PTRACE_O_TRACESYSGOOD. */
 enum past_call past_call_begin(struct past_call_thread *t, struct left_threads *left);

@@ -15,6 +15,7 @@
 
 #include "profiler/base/err.h"
 #include "profiler/pmu/awake.h"
+#include "profiler/pmu/past_call.h"
 #include "profiler/pmu/prompt.h"
 #include "profiler/pmu/replayer.h"
 
@@ -31,21 +32,16 @@ static void on_signal(int sig)
 	wants_end = 1;
 }
 
-/* It interrupts a wait for the next request: a thread that was left in a system call has come out. */
-static void on_child(int sig)
-{
-	(void)sig;
-}
-
 static void take_signals(void)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1 };
-	struct sigaction action = { .sa_handler = on_signal }, child = { .sa_handler = on_child };
+	struct sigaction action = { .sa_handler = on_signal }, child = { .sa_handler = past_call_on_child };
 	sigset_t blocked;
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		sigaction(ends[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	/* It interrupts a wait for the next request: a thread that was left in a system call has come out. */
 	sigaction(SIGCHLD, &child, NULL);
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGCHLD);
