@@ -549,7 +549,6 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	way.thread.awake_ns = out->cpu == (uint32_t)sched_getcpu() ? 0 : AWAKE_NS;
 	if (!past_call_await(&way.thread, process, &tools->left)) {
-		past_call_follow(tid, process, &tools->left);
 		out->end = BURST_GONE;
 		timed_close(&path.timed);
 		return;
@@ -559,7 +558,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	out->time_ns = clock_ns(CLOCK_MONOTONIC);
 	use[1] = out->time_ns - asked_ns < AWAKE_NS ? look_when_stopped(tools, tid, alone, &use[0])
 	                                            : look_at_use(tools, tid, alone);
-	if (status >> 16 != PTRACE_EVENT_STOP || WSTOPSIG(status) != SIGTRAP) {
+	if (!stopped_by_us(status)) {
 		out->end = BURST_SIGNAL;
 	} else if (stopped_regs(tid, &regs) < 0) {
 		out->end = BURST_GONE;

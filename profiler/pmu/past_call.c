@@ -146,17 +146,12 @@ static enum past_call gone(struct past_call_thread *t, struct left_threads *left
 	return PAST_CALL_GONE;
 }
 
-static bool is_interrupted(int status)
-{
-	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
-}
-
 /* A stop at a call is ours: no signal of the program's is on its way. */
 static enum past_call let_go(struct past_call_thread *t, enum past_call why, struct left_threads *left)
 {
 	struct user_regs_struct regs;
 
-	if (is_interrupted(t->status) && stopped_regs(t->tid, &regs) == 0 && stopped_in_call(t->tid, &regs))
+	if (stopped_by_us(t->status) && stopped_regs(t->tid, &regs) == 0 && stopped_in_call(t->tid, &regs))
 		stopped_mend_call(t->tid, &regs);
 	return stopped_let_go(t->tid, t->status, WSTOPSIG(t->status) == AT_CALL) ? why : gone(t, left);
 }
@@ -245,33 +240,30 @@ void past_call_on_child(int sig)
 	errno = before;
 }
 
+static int seize(pid_t tid)
+{
+	return ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0 ? -1 : 0;
+}
+
 int past_call_seize(pid_t tid, const struct left_threads *left)
 {
 	sigset_t child;
 	int got, error;
 
+	if (!left->n)
+		return seize(tid);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	if (left->n) {
-		beside = left;
-		sigprocmask(SIG_UNBLOCK, &child, NULL);
-		/* For signals that were taken for others' before. */
-		past_call_on_child(SIGCHLD);
-	}
-	got = ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0 ? -1 : 0;
+	beside = left;
+	sigprocmask(SIG_UNBLOCK, &child, NULL);
+	/* For signals that were taken for others' before. */
+	past_call_on_child(SIGCHLD);
+	got = seize(tid);
 	error = errno;
-	if (left->n) {
-		sigprocmask(SIG_BLOCK, &child, NULL);
-		beside = NULL;
-	}
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	beside = NULL;
 	errno = error;
 	return got;
-}
-
-void past_call_follow(pid_t tid, pid_t pid, struct left_threads *left)
-{
-	if (tid != pid && !past_call_is_left(left, pid) && ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0)
-		leave(left, pid, false);
 }
 
 bool past_call_is_left(const struct left_threads *left, pid_t tid)
@@ -302,6 +294,13 @@ void past_call_let_go(struct left_threads *left)
 	}
 }
 
+/* After thread tid of process pid was seized and is gone: as the first thread it is traced still. */
+static void follow(pid_t tid, pid_t pid, struct left_threads *left)
+{
+	if (tid != pid && !past_call_is_left(left, pid) && ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0)
+		leave(left, pid, false);
+}
+
 bool past_call_await(struct past_call_thread *t, pid_t pid, struct left_threads *left)
 {
 	int got;
@@ -315,5 +314,7 @@ bool past_call_await(struct past_call_thread *t, pid_t pid, struct left_threads 
 	do
 		got = await_stop(t, left);
 	while (got == 0);
+	if (got < 0)
+		follow(t->tid, pid, left);
 	return got > 0;
 }

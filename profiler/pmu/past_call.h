@@ -50,12 +50,9 @@ int past_call_seize(pid_t tid, const struct left_threads *left);
 void past_call_on_child(int sig);
 
 /*
- * After one was seized that is gone now.  A thread of process pid that puts another program in its process's place goes on, traced, as
- * the first thread: it is let go when it has stopped.
+ * Wait for one of process pid to stop that was asked to; false when it is gone.  Those that were left are let go meanwhile.  A thread
+ * that puts another program in its process's place goes on, traced, as the first thread: gone, too, it is left, and let go with those.
  */
-void past_call_follow(pid_t tid, pid_t pid, struct left_threads *left);
-
-/* Wait for one of process pid to stop that was asked to; false when it is gone.  Those that were left are let go meanwhile. */
 bool past_call_await(struct past_call_thread *t, pid_t pid, struct left_threads *left);
 
 /* Let it run on to its next system call; DONE, or GONE.  It is traced with PTRACE_O_TRACESYSGOOD. */

@@ -152,6 +152,11 @@ bool stopped_await(pid_t tid, int *status, uint64_t awake_ns)
 	return got == tid && WIFSTOPPED(*status);
 }
 
+bool stopped_by_us(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+}
+
 bool stopped_let_go(pid_t tid, int status, bool ours)
 {
 	long signal = ours || status >> 16 ? 0 : WSTOPSIG(status);

@@ -41,6 +41,9 @@ bool stopped_takes_traps(pid_t tid);
 /* Wait for it to stop, so many ns without going to sleep; false when it is gone. */
 bool stopped_await(pid_t tid, int *status, uint64_t awake_ns);
 
+/* Is it in a stop that PTRACE_INTERRUPT asked for, and not of a signal, or of the whole process? */
+bool stopped_by_us(int status);
+
 /*
  * Let it go from the stop that `status` (of waitpid()) tells of; ours: we made its signal.  Other signals on their way go on; a
  * stop of the whole process (SIGSTOP, Ctrl-Z) is left as it is.  False: it was killed meanwhile, and must be waited for.
