@@ -740,7 +740,8 @@ static void print_amiss(const struct profile_meta *m, FILE *f)
 		      { m->spe.n_cut, "SPE's records without an end" },
 		      { m->spe.n_not_retired, "sampled operations did not retire" },
 		      { m->spe.n_no_thread, "samples of no known thread" },
-		      { m->dropped_bytes, "bytes of the file dropped" } };
+		      { m->dropped_bytes, m->n_dropped_in ? "bytes of the folder's files dropped"
+		                                          : "bytes of the file dropped" } };
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -947,6 +948,7 @@ int meta_json(const struct profile *p, json_t **out)
 	add(o, "after_kernel_entry", json_integer((json_int_t)m->n_entries), &bad);
 	add(o, "in_kernel_entry", json_integer((json_int_t)m->n_entries_lost), &bad);
 	add(o, "dropped_bytes", json_integer((json_int_t)m->dropped_bytes), &bad);
+	add(o, "dropped_in", text_or_null(m->dropped_in), &bad);
 	add(o, "spe", spe_json(&m->spe), &bad);
 	add(o, "unfinished", json_boolean(m->unfinished), &bad);
 	add(o, "trace", text_or_null(m->trace), &bad);

@@ -322,7 +322,9 @@ struct profile_meta {
 	/* Samples of the user's code that came when the program had entered the kernel: shown where it did, or not known where. */
 	uint64_t n_entries, n_entries_lost;
 	uint64_t dropped_bytes; /* of the file, not read ... */
-	uint64_t dropped_off;   /* ... from there on */
+	uint64_t dropped_off;   /* ... from there on ... */
+	const char *dropped_in; /* ... in this one of a folder's files, the first of ... */
+	size_t n_dropped_in;    /* ... so many; "" and 0 where the recording is a single file */
 	bool cut_off;           /* the file is shorter than its header says */
 	bool unfinished;
 	const char *trace;     /* of a processor, that is not read: "Intel PT"; NULL = none */

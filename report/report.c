@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/report.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -527,28 +529,46 @@ int report_print(const struct profile *p, const struct report_opts *o, const str
 	return print_text(p, o, term);
 }
 
+/* "data.1: 48 bytes from offset 80 on are cut off or damaged", with the file's path: of a folder it is not what was named. */
+static void say_dropped(const struct profile_meta *m, char *text, size_t n)
+{
+	const bool folder = m->n_dropped_in > 0;
+	const uintmax_t bytes = m->dropped_bytes, off = m->dropped_off,
+	                others = folder ? m->n_dropped_in - 1 : 0;
+
+	if (others)
+		snprintf(text, n,
+		         "%s, from offset %ju on, and %ju other file%s of that folder: %ju bytes are cut off "
+		         "or damaged",
+		         m->dropped_in, off, others, others == 1 ? "" : "s", bytes);
+	else
+		snprintf(text, n, "%s: %ju bytes from offset %ju on are cut off or damaged",
+		         folder ? m->dropped_in : m->input, bytes, off);
+}
+
 /* What the file has lost the samples have, and nothing else would show it. */
 static int judge_dropped(const struct profile_meta *m)
 {
-	static const char lost[] =
-	        "%s: %ju bytes from offset %ju on are cut off or damaged and were not read%s: "
-	        "copy the file again, or record again";
+	static const char lost[] = "%s and were not read%s: copy %s again, or record again";
+	const char *copy = m->n_dropped_in ? "the folder" : "the file";
+	char what[PATH_MAX + 200] = "";
 	const bool empty = m->unfinished && !m->n_samples;
 	/* Of a small file the last record may be all.  Totals that lack so much are scaled elsewhere. */
 	const double little = 0.02,
 	             dropped = (double)m->dropped_bytes / (double)(m->dropped_off + m->dropped_bytes);
 
+	if (m->dropped_bytes)
+		say_dropped(m, what, sizeof(what));
 	if (m->dropped_bytes > LARGEST_RECORD || (m->cut_off && dropped > little) ||
 	    (empty && m->dropped_bytes))
-		return sp_fail(SP_EDOUBT, lost, m->input, (uintmax_t)m->dropped_bytes,
-		               (uintmax_t)m->dropped_off, ", so this profile is not to be trusted");
+		return sp_fail(SP_EDOUBT, lost, what, ", so this profile is not to be trusted", copy);
 	if (empty)
 		return sp_fail(SP_EDOUBT,
 		               "%s: the recorder did not finish it, and it has no sample: record again",
 		               m->input);
 	/* The last record of a killed recorder: all before it is there. */
 	if (m->dropped_bytes)
-		sp_warn(lost, m->input, (uintmax_t)m->dropped_bytes, (uintmax_t)m->dropped_off, "");
+		sp_warn(lost, what, "", copy);
 	return 0;
 }
 

@@ -195,7 +195,9 @@ static int push(struct pd_reader *r, const struct pd_aux_queue *q, const struct 
 	struct pd_aux_sample s = {
 		.ip = rec->pc, .cpu = q->cpu, .tid = q->tid, .event = q->event, .el = rec->el
 	};
-	struct pd_raw raw = { .data = (const uint8_t *)&s, .size_bytes = sizeof(s), .off = r->in.off };
+	struct pd_raw raw = { .data = (const uint8_t *)&s,
+		              .size_bytes = sizeof(s),
+		              .place = { r->in.off, r->part } };
 	uint32_t type = PD_AUX_SAMPLE;
 	uint16_t size = sizeof(s);
 

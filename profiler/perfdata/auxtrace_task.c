@@ -15,7 +15,7 @@ int pd_aux_lost(struct pd_reader *r, const struct pd_raw *raw)
 	struct pd_record rec;
 
 	if (c.bad || !pd_decode(r, raw, &rec)) {
-		pd_drop(r, raw->off, raw->size_bytes);
+		pd_drop(r, raw->place, raw->size_bytes);
 		return 0;
 	}
 	r->stats.spe.n_full += (flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) != 0;
@@ -96,7 +96,7 @@ void pd_aux_decode(const struct pd_reader *r, const struct pd_raw *raw, struct p
 	*rec = (struct pd_record){
 		.type = PERF_RECORD_SAMPLE,
 		.misc = s.el ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
-		.off = raw->off,
+		.off = raw->place.off,
 		.event = s.event,
 		.pid = (uint32_t)task.pid,
 		.tid = (uint32_t)task.tid,

@@ -195,7 +195,7 @@ bool pd_decode(struct pd_reader *r, const struct pd_raw *raw, struct pd_record *
 	memset(rec, 0, sizeof(*rec));
 	rec->type = raw->type;
 	rec->misc = raw->misc;
-	rec->off = raw->off;
+	rec->off = raw->place.off;
 	rec->event = find_event(r, raw);
 	if (rec->event >= 0 || (r->events.n && r->same_type))
 		ev = r->events.v[rec->event < 0 ? 0 : rec->event];

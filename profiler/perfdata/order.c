@@ -48,7 +48,7 @@ static int chunk_room(struct pd_order *o, size_t bytes)
 
 int pd_order_push(struct pd_order *o, const struct pd_raw *raw, uint64_t time_ns)
 {
-	size_t bytes = (sizeof(raw->off) + raw->size_bytes + 7) & ~(size_t)7;
+	size_t bytes = (sizeof(raw->place) + raw->size_bytes + 7) & ~(size_t)7;
 	uint8_t *p;
 
 	if (chunk_room(o, bytes) < 0)
@@ -56,8 +56,8 @@ int pd_order_push(struct pd_order *o, const struct pd_raw *raw, uint64_t time_ns
 	p = o->filling->data + o->filling->used;
 	if (vec_push(&o->q, (struct pd_held){ time_ns, o->filling, p }) < 0)
 		return -SP_ENOMEM;
-	memcpy(p, &raw->off, sizeof(raw->off));
-	memcpy(p + sizeof(raw->off), raw->data, raw->size_bytes);
+	memcpy(p, &raw->place, sizeof(raw->place));
+	memcpy(p + sizeof(raw->place), raw->data, raw->size_bytes);
 	o->filling->used += bytes;
 	o->filling->n_live++;
 	o->held_bytes += bytes + sizeof(struct pd_held);
@@ -175,12 +175,12 @@ bool pd_order_pop(struct pd_order *o, bool swap, struct pd_raw *raw)
 		return false;
 	h = &o->q.v[o->head++];
 	o->out = h->chunk;
-	memcpy(&raw->off, h->rec, sizeof(raw->off));
-	raw->data = h->rec + sizeof(raw->off);
+	memcpy(&raw->place, h->rec, sizeof(raw->place));
+	raw->data = h->rec + sizeof(raw->place);
 	raw->type = pd_u32(raw->data, swap);
 	raw->misc = pd_u16(raw->data + 4, swap);
 	raw->size_bytes = pd_u16(raw->data + 6, swap);
-	o->held_bytes -= ((sizeof(raw->off) + raw->size_bytes + 7) & ~(size_t)7) + sizeof(*h);
+	o->held_bytes -= ((sizeof(raw->place) + raw->size_bytes + 7) & ~(size_t)7) + sizeof(*h);
 	return true;
 }
 

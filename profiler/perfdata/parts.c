@@ -105,6 +105,17 @@ void pd_parts_note(struct pd_reader *r, uint64_t time_ns)
 		r->parts.v[r->part].last_ns = time_ns;
 }
 
+void pd_parts_dropped(struct pd_reader *r, size_t part)
+{
+	struct pd_part *p = r->parts.n ? &r->parts.v[part] : NULL;
+
+	if (!p || p->dropped)
+		return;
+	p->dropped = true;
+	if (!r->stats.n_dropped_in++)
+		r->stats.dropped_in = part == r->part ? r->in.path : p->in.path;
+}
+
 bool pd_parts_end(struct pd_reader *r)
 {
 	if (!r->parts.n)
@@ -122,6 +133,7 @@ int pd_parts_rewind(struct pd_reader *r)
 		switch_to(r, k);
 		r->parts.v[k].ended = false;
 		r->parts.v[k].last_ns = 0;
+		r->parts.v[k].dropped = false;
 		rc = pd_stream_rewind(r);
 	}
 	return r->parts.n ? rc : pd_stream_rewind(r);

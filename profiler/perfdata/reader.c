@@ -62,7 +62,7 @@ static int take_user_record(struct pd_reader *r, const struct pd_raw *raw)
 		return pd_aux_begin(r, c);
 	/* It says how to read all that follows.  perf writes it first; behind what was read otherwise it is damage. */
 	if (raw->type == PD_AUXTRACE_INFO && r->record_no > r->n_leading) {
-		pd_drop(r, raw->off, raw->size_bytes);
+		pd_drop(r, raw->place, raw->size_bytes);
 		return 0;
 	}
 	/* On a second pass the header's records are known already. */
@@ -174,7 +174,7 @@ static int deliver(struct pd_reader *r, const struct pd_raw *raw, struct pd_reco
 	if (raw->type == PERF_RECORD_SAMPLE && rec->event < 0)
 		r->stats.n_unknown_id++;
 	else
-		pd_drop(r, raw->off, raw->size_bytes);
+		pd_drop(r, raw->place, raw->size_bytes);
 	return 0;
 }
 

@@ -50,10 +50,13 @@ struct pd_stats {
 	uint64_t n_unknown;     /* records of a type we don't know, skipped */
 	uint64_t n_unknown_id;  /* samples whose event could not be told */
 	uint64_t dropped_bytes; /* cut off or damaged, not read ... */
-	uint64_t dropped_off;   /* ... the first of them at this offset in the file */
-	bool cut_off;           /* the file is shorter than its header says: a copy that was cut off */
-	bool unfinished;        /* the recorder did not finish the file (data size 0, no features) */
-	const char *trace;      /* "Intel PT": a processor's own trace that is not read; NULL = none */
+	uint64_t dropped_off;   /* ... the first of them at this offset in the file ... */
+	const char
+	        *dropped_in; /* ... of this path, where the recording is a folder; else NULL; the reader's */
+	size_t n_dropped_in; /* so many files of the folder lack some */
+	bool cut_off;        /* the file is shorter than its header says: a copy that was cut off */
+	bool unfinished;     /* the recorder did not finish the file (data size 0, no features) */
+	const char *trace;   /* "Intel PT": a processor's own trace that is not read; NULL = none */
 	struct spe_losses spe;
 };
 

@@ -44,12 +44,18 @@ int pd_input_seek(struct pd_input *in, uint64_t off);
 /* Up to n bytes at off, *have of them there; seekable inputs only. */
 int pd_input_pread(const struct pd_input *in, uint64_t off, void *buf, size_t n, size_t *have);
 
+/* Where a record stands. */
+struct pd_place {
+	uint64_t off;
+	size_t part; /* of a folder; 0 in a single file */
+};
+
 /* A record as it stands in the file. */
 struct pd_raw {
 	const uint8_t *data; /* with its header; 8-byte alignment is not promised */
 	uint32_t type, size_bytes;
 	uint16_t misc;
-	uint64_t off;
+	struct pd_place place;
 };
 
 struct pd_chunk;
@@ -57,7 +63,7 @@ struct pd_chunk;
 struct pd_held {
 	uint64_t time_ns;
 	struct pd_chunk *chunk;
-	uint8_t *rec; /* its offset in the file, then the record */
+	uint8_t *rec; /* its place, then the record */
 };
 
 /* Records waiting until no older one can come. */
@@ -171,6 +177,7 @@ struct pd_part { /* one of several files that are a recording together: what is 
 	uint64_t data_off;
 	bool ended;
 	uint64_t last_ns; /* the newest record so far */
+	bool dropped;     /* some of it was not read */
 };
 
 struct pd_reader {
@@ -220,6 +227,8 @@ int pd_parts_open(struct pd_reader *r);
 void pd_parts_choose(struct pd_reader *r);
 /* A record of that time was read from the one at hand. */
 void pd_parts_note(struct pd_reader *r, uint64_t time_ns);
+/* Some of that one was not read. */
+void pd_parts_dropped(struct pd_reader *r, size_t part);
 /* The one at hand, or the only one, is at its end: were all? */
 bool pd_parts_end(struct pd_reader *r);
 int pd_parts_rewind(struct pd_reader *r);
@@ -234,8 +243,8 @@ int pd_stream_rewind(struct pd_reader *r);
 /* Some of the bytes behind an AUXTRACE, to pd_aux_feed(). */
 int pd_stream_payload(struct pd_reader *r);
 
-/* n bytes from off on are not to be had: count them. */
-void pd_drop(struct pd_reader *r, uint64_t off, uint64_t n);
+/* n bytes from there on are not to be had: count them. */
+void pd_drop(struct pd_reader *r, struct pd_place at, uint64_t n);
 void pd_stream_fini(struct pd_reader *r);
 
 /* attr.c */

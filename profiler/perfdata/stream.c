@@ -23,11 +23,19 @@ struct pd_zstd {
 	uint8_t buf[PD_WINDOW_BYTES];
 };
 
-void pd_drop(struct pd_reader *r, uint64_t off, uint64_t n)
+void pd_drop(struct pd_reader *r, struct pd_place at, uint64_t n)
 {
+	if (!n)
+		return;
+	pd_parts_dropped(r, at.part);
 	if (!r->stats.dropped_bytes)
-		r->stats.dropped_off = off;
+		r->stats.dropped_off = at.off;
 	r->stats.dropped_bytes += n;
+}
+
+static struct pd_place here(const struct pd_reader *r)
+{
+	return (struct pd_place){ r->in.off, r->part };
 }
 
 /* All that follows is given up: count it. */
@@ -37,10 +45,10 @@ static int give_up(struct pd_reader *r, uint64_t n_before)
 	uint64_t missing;
 
 	r->damaged = true;
-	pd_drop(r, r->in.off, n_before);
+	pd_drop(r, here(r), n_before);
 	if (r->in.seekable) {
 		r->stats.cut_off |= r->in.limit > r->in.size_bytes;
-		pd_drop(r, r->in.off, r->in.limit - r->in.off);
+		pd_drop(r, here(r), r->in.limit - r->in.off);
 		return 0;
 	}
 	for (;;) {
@@ -48,7 +56,7 @@ static int give_up(struct pd_reader *r, uint64_t n_before)
 
 		if (rc < 0 || !have)
 			return rc;
-		pd_drop(r, r->in.off, have);
+		pd_drop(r, here(r), have);
 		rc = pd_input_skip(&r->in, have, &missing);
 		if (rc < 0)
 			return rc;
@@ -86,7 +94,7 @@ static int outer_next(struct pd_reader *r, struct pd_raw *raw)
 		r->stats.unfinished |= have < HEADER || raw->size_bytes > have;
 		return give_up(r, 0);
 	}
-	raw->off = r->in.off;
+	raw->place = here(r);
 	return 1;
 }
 
@@ -99,7 +107,7 @@ static int step(struct pd_reader *r, uint64_t n)
 		r->stats.unfinished = true;
 		r->damaged = true;
 		/* Nothing was read of what is missing, and we don't know how much came. */
-		pd_drop(r, r->in.off, missing);
+		pd_drop(r, here(r), missing);
 	}
 	return rc;
 }
@@ -140,7 +148,7 @@ static int inner_next(struct pd_reader *r, struct pd_raw *raw)
 		return DAMAGED;
 	if (raw->size_bytes > z->n - z->at)
 		return 0;
-	raw->off = r->in.off;
+	raw->place = here(r);
 	z->at += raw->size_bytes;
 	return 1;
 }
@@ -254,7 +262,7 @@ int pd_stream_next(struct pd_reader *r, struct pd_raw *raw)
 			return rc;
 	}
 	if (rc == 0 && r->z) {
-		pd_drop(r, r->in.off, r->z->n - r->z->at);
+		pd_drop(r, here(r), r->z->n - r->z->at);
 		r->z->at = r->z->n = 0;
 	}
 	return rc;

@@ -236,6 +236,8 @@ static void fill_header(struct assembly *a)
 		.n_entries_lost = w->rec->n_entries_lost,
 		.dropped_bytes = stats->dropped_bytes,
 		.dropped_off = stats->dropped_off,
+		.dropped_in = text_or_empty(a, stats->dropped_in),
+		.n_dropped_in = stats->n_dropped_in,
 		.cut_off = stats->cut_off,
 		.unfinished = stats->unfinished,
 		.trace = stats->trace,

@@ -39,6 +39,28 @@ d[at:at + n] = b"\xff" * n
 open("gone.data", "wb").write(d)'
 check 'one of which the header alone is left' status 3 "$SKIDPROF" report -i gone.data
 check 'is not to be trusted' one_line 'were not read, so this profile is not to be trusted: copy the file again'
+
+# A folder as perf record --threads makes it: the file with the header, and files of records alone.
+mkdir folder.data
+python3 -c '
+import struct
+d = open("two.data", "rb").read()
+at, n = struct.unpack_from("<QQ", d, 40)
+open("records", "wb").write(d[at:at + n])'
+cp two.data folder.data/data
+cp records folder.data/data.0
+n=$(stat -c %s records)
+head -c $((n - 5)) records >folder.data/data.1
+check 'a folder one of whose files ends within a record is reported' status 0 "$SKIDPROF" report -i folder.data
+check 'with a warning that names the file' one_line 'folder.data/data.1: '
+at=$(sed -n 's/.*data.1: [0-9]* bytes from offset \([0-9]*\) on .*/\1/p' err)
+check 'and where in that file: in its last record' test "${at:-0}" -gt $((n - 65536)) -a "${at:-0}" -lt "$n"
+check 'and says what to copy' one_line 'copy the folder again'
+check 'in JSON, too' status 0 "$SKIDPROF" report -i folder.data --format json
+check 'the file is named' json 'd["meta"]["dropped_in"] == "folder.data/data.1"'
+head -c $((n / 2)) records >folder.data/data.0
+check 'a folder of which two files lack some' status 0 "$SKIDPROF" report -i folder.data
+check 'says so' one_line ' and 1 other file of that folder: '
 for bytes in 0 7 16 100 103 104 200 1000; do
 	head -c $bytes two.data >cut.data
 	timeout 60 "$SKIDPROF" report -i cut.data >out 2>err

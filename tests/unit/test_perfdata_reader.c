@@ -1064,6 +1064,52 @@ static void files_of_a_folder_are_one_recording(void **state)
 	remove_folder(folder);
 }
 
+/* A record waits for its turn by time: when it turns out to be damaged, another file is at hand. */
+static void damage_in_a_folder_is_told_by_file_and_offset(void **state)
+{
+	char folder[] = "/tmp/perfdata-XXXXXX", path[64];
+	struct pd_reader *r;
+	struct pd_record x;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	write_folder(folder, 1);
+	put_sample(20, 20);
+	put_sample(50, 50);
+	write_in(folder, "data.0");
+	put_sample(30, 30);
+	rec(&b, PERF_RECORD_MMAP2, 2); /* of whose fields there is none */
+	put_trailer(40);
+	rec_end(&b);
+	write_in(folder, "data.1");
+	assert_int_equal(pd_open(folder, &r), 0);
+	/* A second reading tells the same. */
+	for (int pass = 0; pass < 2; pass++) {
+		assert_int_equal(pd_rewind(r), 0);
+		while (pd_next(r, &x) == 1)
+			;
+		snprintf(path, sizeof(path), "%s/data.1", folder);
+		assert_int_equal(pd_stats(r)->dropped_bytes, 24);
+		assert_int_equal(pd_stats(r)->dropped_off, 32);
+		assert_string_equal(pd_stats(r)->dropped_in, path);
+		assert_int_equal(pd_stats(r)->n_dropped_in, 1);
+	}
+	end(r);
+	/* Where two are damaged it is the first that was come upon. */
+	put_sample(20, 20);
+	b.n -= 8;
+	write_in(folder, "data.0");
+	assert_int_equal(pd_open(folder, &r), 0);
+	while (pd_next(r, &x) == 1)
+		;
+	snprintf(path, sizeof(path), "%s/data.0", folder);
+	assert_int_equal(pd_stats(r)->dropped_off, 0);
+	assert_string_equal(pd_stats(r)->dropped_in, path);
+	assert_int_equal(pd_stats(r)->n_dropped_in, 2);
+	end(r);
+	remove_folder(folder);
+}
+
 static void a_folder_without_its_samples_is_refused(void **state)
 {
 	static const uint64_t expected[] = { 7, 25, 26 };
@@ -1107,6 +1153,7 @@ int main(void)
 		cmocka_unit_test(features_of_a_32_bit_machine_of_the_other_order_are_found),
 		cmocka_unit_test(names_come_from_the_attr_where_the_file_has_none),
 		cmocka_unit_test(files_of_a_folder_are_one_recording),
+		cmocka_unit_test(damage_in_a_folder_is_told_by_file_and_offset),
 		cmocka_unit_test(a_folder_without_its_samples_is_refused),
 	};
 
