@@ -268,6 +268,9 @@ static error_t parse_stacks(const char *arg, struct argp_state *state, struct re
 	unsigned long long n;
 
 	o->stacks = STACKS_FP;
+	/* "-g=dwarf": no word begins with that. */
+	if (arg && *arg == '=')
+		arg++;
 	/* "-g dwarf", as perf has it; "-g ./app" is the program. */
 	if (!arg && find_stacks(next, &o->stacks, &bytes)) {
 		arg = next;

@@ -301,6 +301,14 @@ else
 fi
 check 'a word that is none' status 2 "$SKIDPROF" record --call-graph=dwar ./nest
 check 'has a hint' one_line 'fp, dwarf or lbr'
+check 'a word behind -g= is meant as behind -g' status 2 "$SKIDPROF" record -g=dwar ./nest
+check 'and has the hint' one_line "'dwar': who called is told by fp, dwarf or lbr"
+for how in -g=lbr -zg=lbr --call-graph=lbr; do
+	check "$how is -g lbr" status 2 "$SKIDPROF" record --pmu clock "$how" -o no.data ./nest 1
+	check "said as such ($how)" one_line '-g dwarf and -g fp need none'
+done
+check 'a size, too, may stand there' status 2 "$SKIDPROF" record -g=dwarf,9999999 -o no.data ./nest 1
+check 'and is looked at' one_line "'9999999'"
 check 'branch records are not for two things' status 2 "$SKIDPROF" record -g lbr -b ./nest
 check 'the clock has none' status 2 "$SKIDPROF" record --pmu clock -g lbr -o no.data ./nest 1
 check 'and says what has' one_line '-g dwarf and -g fp need none'
