@@ -228,15 +228,15 @@ static void check(struct replayer *r, pid_t pid, struct burst *b, uint32_t n_bef
 	replayer_learn(r);
 }
 
-/* Is it running, and where?  *alone: its process has no other thread. */
-static bool is_running(struct burst_tools *tools, struct burst *b, bool *alone)
+/* Its state as /proc has it, 'R' where it runs, and where that is; 0: it can't be read.  *alone: its process has no other thread. */
+static char state_now(struct burst_tools *tools, struct burst *b, bool *alone)
 {
 	char text[1024];
 	int field = 3, cpu = -1;
 	const char *s = procfile_state(&tools->stat, b->tid, text, sizeof(text));
 
 	if (!s || *s != 'R')
-		return false;
+		return s ? *s : '\0';
 	/* Threads are field 20, the CPU 39. */
 	for (; s && (s = strchr(s, ' ')); s++)
 		if (++field == 20)
@@ -245,7 +245,23 @@ static bool is_running(struct burst_tools *tools, struct burst *b, bool *alone)
 			cpu = atoi(s + 1);
 	if (cpu >= 0 && cpu < CPU_SETSIZE)
 		b->cpu = (uint32_t)cpu;
-	return true;
+	return 'R';
+}
+
+static bool is_traced(struct burst *b)
+{
+	b->tracer = procfile_tracer(b->tid, b->tracer_name);
+	if (b->tracer == getpid())
+		b->tracer = 0;
+	return b->tracer != 0;
+}
+
+/* The kernel refuses one that is ending, too; one that was stopped for its tracer in the meantime runs as little. */
+static enum burst_end why_not_seized(struct burst_tools *tools, struct burst *b, bool *alone)
+{
+	if (b->error == ESRCH)
+		return BURST_GONE;
+	return is_traced(b) || state_now(tools, b, alone) == 'R' ? BURST_REFUSED : BURST_GONE;
 }
 
 static void go_to_cpu(struct burst_tools *tools, uint32_t cpu)
@@ -512,6 +528,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	struct use use[3];
 	uint64_t asked_ns;
 	bool ours = false, alone = false, behind_call = false;
+	char state;
 	struct user_regs_struct regs;
 	struct burst_limits wanted = *limits;
 	struct time_path path = { .timed.fd = -1 };
@@ -525,8 +542,10 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 		out->end = BURST_KERNEL;
 		return;
 	}
-	if (!is_running(tools, out, &alone)) {
-		out->end = BURST_ASLEEP;
+	state = state_now(tools, out, &alone);
+	if (state != 'R') {
+		/* Stopped for a tracer. */
+		out->end = state == 't' && is_traced(out) ? BURST_REFUSED : BURST_ASLEEP;
 		return;
 	}
 	if (tid != pid)
@@ -540,9 +559,7 @@ void burst_take(struct burst_tools *tools, pid_t pid, pid_t tid, const struct bu
 	asked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (past_call_seize(tid, &tools->left) < 0) {
 		out->error = errno;
-		/* The kernel refuses one that is ending, too. */
-		out->end =
-		        out->error == ESRCH || !is_running(tools, out, &alone) ? BURST_GONE : BURST_REFUSED;
+		out->end = (uint8_t)why_not_seized(tools, out, &alone);
 		timed_close(&path.timed);
 		return;
 	}

@@ -78,7 +78,7 @@ enum burst_end {
 	BURST_KERNEL,  /* it was in a system call: let go at once */
 	BURST_LOST,    /* the replayer was late or died: let go at once */
 	BURST_GONE,    /* it has ended */
-	BURST_REFUSED, /* it can't be traced: error says why (already traced, not allowed) */
+	BURST_REFUSED, /* it can't be traced: tracer says who does already, error why else */
 };
 
 struct burst_branch {
@@ -91,6 +91,8 @@ struct burst {
 	bool replayed;      /* or stepped, where it has branches */
 	uint8_t replay_end; /* enum rp_end of a replay, also of one that stepping took the place of */
 	int error;          /* errno of BURST_REFUSED */
+	pid_t tracer;       /* who traces it already, where that is why; else 0 */
+	char tracer_name[PROCFILE_NAME_MAX];
 	uint32_t cpu;
 	uint64_t start_ip;
 	uint64_t time_ns; /* CLOCK_MONOTONIC, when it was stopped */

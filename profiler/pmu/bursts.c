@@ -137,8 +137,11 @@ struct bursts {
 	uint64_t n_end[BURST_REFUSED + 1];
 	uint64_t n_replayed, n_replay_end[RP_N_ENDS], n_pages, n_missed;
 	uint64_t begun_ns;
-	int refusal; /* errno of the first one that was refused */
-	bool gone;   /* the stepper */
+	int refusal;       /* errno of the first one that was refused, and had no tracer that is known */
+	uint64_t n_traced; /* that had one */
+	pid_t tracer;      /* the first that was met, also of a process that no burst was asked of */
+	char tracer_name[PROCFILE_NAME_MAX];
+	bool gone; /* the stepper */
 };
 
 /* 0: not known yet. */
@@ -240,6 +243,11 @@ static void note_process(struct bursts *b, pid_t pid)
 	                                                    : 0;
 	if (vec_push(&b->processes, p) < 0)
 		return;
+	/* One that is stopped at each turn, as in single steps, is hardly ever met at a moment. */
+	if (!b->tracer)
+		b->tracer = procfile_tracer(pid, b->tracer_name);
+	if (b->tracer == b->stepper.pid)
+		b->tracer = 0;
 }
 
 /*
@@ -498,6 +506,19 @@ static void count_own_work(struct bursts *b)
 	b->own_ns = now;
 }
 
+static void note_refusal(struct bursts *b, const struct burst *burst)
+{
+	if (!burst->tracer) {
+		b->refusal = b->refusal ? b->refusal : burst->error;
+		return;
+	}
+	b->n_traced++;
+	if (b->tracer)
+		return;
+	b->tracer = burst->tracer;
+	memcpy(b->tracer_name, burst->tracer_name, sizeof(b->tracer_name));
+}
+
 static int take_answer(void *arg)
 {
 	static struct burst burst;
@@ -520,8 +541,8 @@ static int take_answer(void *arg)
 	learn_work(b, &burst);
 	b->n_end[burst.end]++;
 	b->account.n_asked++;
-	if (burst.end == BURST_REFUSED && !b->refusal)
-		b->refusal = burst.error;
+	if (burst.end == BURST_REFUSED)
+		note_refusal(b, &burst);
 	if (burst.replayed) {
 		b->n_replayed++;
 		b->n_pages += burst.n_pages;
@@ -770,16 +791,32 @@ int bursts_join(struct bursts *b, struct event_group *group, struct session_conf
 	return 0;
 }
 
+/* "4848 gdb" */
+static void name_tracer(const struct bursts *b, char *out, size_t n)
+{
+	if (b->tracer == getpid())
+		snprintf(out, n, "skidprof, which started it, as it asked with PTRACE_TRACEME");
+	else
+		snprintf(out, n, "%d %s", (int)b->tracer, b->tracer_name);
+}
+
 static void say_failures(const struct bursts *b)
 {
+	const uint64_t n_refused = b->n_end[BURST_REFUSED] - b->n_traced;
+	char tracer[100];
+
 	if (b->gone)
 		sp_warn("the process that takes bursts was killed: no more were taken");
-	if (b->n_end[BURST_REFUSED])
+	/* A thread has one tracer at a time. */
+	name_tracer(b, tracer, sizeof(tracer));
+	if (b->n_traced)
+		sp_warn("%ju burst%s refused: the thread is traced already (by %s)", (uintmax_t)b->n_traced,
+		        b->n_traced == 1 ? " was" : "s were", tracer);
+	if (n_refused)
 		sp_warn("%ju burst%s refused (%s): the thread is traced by another program already, or "
 		        "may not be "
 		        "(sysctl kernel.yama.ptrace_scope; the program's own prctl PR_SET_DUMPABLE)",
-		        (uintmax_t)b->n_end[BURST_REFUSED], b->n_end[BURST_REFUSED] == 1 ? " was" : "s were",
-		        strerror(b->refusal));
+		        (uintmax_t)n_refused, n_refused == 1 ? " was" : "s were", strerror(b->refusal));
 }
 
 /* What kept replays from going on, in words, but for what the program itself does. */
@@ -806,13 +843,24 @@ static void say_unreplayed(const struct bursts *b)
 		        (uintmax_t)n_all, causes);
 }
 
-/* Why there is none, and what helps. */
-static const char *words_for_none(const struct bursts *b, double cpu_ns)
+/* Why there is none, and what helps; the words may be in text. */
+static const char *words_for_none(const struct bursts *b, double cpu_ns, char *text, size_t n)
 {
 	/* So few moments for its time: most of that is of tasks that end before the first sample of theirs. */
 	bool young = isinf(b->opts->bursts_hz) &&
 	             cpu_ns > MANY_MOMENTS * (double)(b->n_due + 1) * (double)b->moment_ns;
 
+	if (b->tracer && b->n_traced >= b->n_end[BURST_GONE]) {
+		char tracer[100];
+
+		name_tracer(b, tracer, sizeof(tracer));
+		snprintf(text, n, ": it is traced already (by %s); %s", tracer,
+		         b->tracer == getpid() ? "'skidprof truth' counts what it runs"
+		                               : "record it without its tracer");
+		return text;
+	}
+	if (b->n_end[BURST_REFUSED] && b->n_end[BURST_REFUSED] >= b->n_end[BURST_GONE])
+		return ": they were refused";
 	if (b->n_put_off)
 		return ": --burst-budget has no room for one.  Record for longer, or allow more "
 		       "(--burst-budget=10%)";
@@ -826,7 +874,7 @@ static const char *words_for_none(const struct bursts *b, double cpu_ns)
 void bursts_say(const struct bursts *b, uint64_t time_ns)
 {
 	double cpu_ns = (double)time_ns;
-	char cut[80] = "";
+	char cut[80] = "", why[200];
 
 	say_failures(b);
 	timed_paths_say(&b->timed, cpu_ns);
@@ -837,7 +885,7 @@ void bursts_say(const struct bursts *b, uint64_t time_ns)
 	/* Where it hardly ran, or its counters were closed as it began, that it has no samples is said. */
 	if (!b->n_written && cpu_ns > (double)b->moment_ns)
 		sp_note("no bursts in %.2f s of the program's time%s", 1e-9 * cpu_ns,
-		        words_for_none(b, cpu_ns));
+		        words_for_none(b, cpu_ns, why, sizeof(why)));
 	if (!b->n_written)
 		return;
 	sp_note("%ju burst%s of %.0f branches%s held the program for %.2f%% of its time%s",

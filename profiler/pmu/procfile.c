@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profiler/pmu/procfile.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,6 +53,31 @@ bool procfile_has_ended(struct procfile *stat, pid_t tid)
 	const char *state = procfile_state(stat, tid, text, sizeof(text));
 
 	return !state || *state == 'Z' || *state == 'X';
+}
+
+pid_t procfile_tracer(pid_t tid, char name[PROCFILE_NAME_MAX])
+{
+	static const char field[] = "\nTracerPid:";
+	struct procfile f = { 0 };
+	char text[2048];
+	const char *at;
+	pid_t tracer;
+
+	*name = '\0';
+	procfile_read(&f, tid, "status", text, sizeof(text));
+	procfile_fini(&f);
+	at = strstr(text, field);
+	tracer = at ? (pid_t)atoi(at + sizeof(field) - 1) : 0;
+	if (tracer <= 0)
+		return 0;
+	procfile_read(&f, tracer, "comm", name, PROCFILE_NAME_MAX);
+	procfile_fini(&f);
+	name[strcspn(name, "\n")] = '\0';
+	/* Who has a terminal's commands for a name gives none. */
+	for (char *c = name; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	return tracer;
 }
 
 pid_t procfile_holder(struct procfile *stat, pid_t pid)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+enum { PROCFILE_NAME_MAX = 16 }; /* of a task's name, with its end */
+
 struct procfile {
 	pid_t tid; /* 0 = none yet */
 	int fd;
@@ -25,6 +27,9 @@ const char *procfile_state(struct procfile *f, pid_t tid, char *text, size_t n);
 
 /* Also one that is not there, or stays a zombie until its parent asks for it.  stat: its file of that name. */
 bool procfile_has_ended(struct procfile *stat, pid_t tid);
+
+/* Who traces a thread: its number, and its name into name; 0 and "" where nobody does, or it is not to be seen from here. */
+pid_t procfile_tracer(pid_t tid, char name[PROCFILE_NAME_MAX]);
 
 /*
  * Whose memory, mappings and root a process has: its own number, or where its first thread has ended and others run on, that of
