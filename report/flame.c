@@ -131,6 +131,8 @@ struct piece {
 struct walk {
 	struct flame *f;
 	double *below;           /* [n_funcs] what it has with all that it calls, as calls are shared */
+	struct inclusive *most;  /* [n_funcs] the same, as far as it is known: bounds, too */
+	double *left;            /* [n_funcs] share of it that is more than its callers have themselves */
 	double *placed;          /* [n_funcs] share of what each runs itself that has a frame */
 	uint8_t *on_path;        /* [n_funcs] */
 	struct piece *pieces;    /* what each physical function has inlined, and itself, by both */
@@ -248,6 +250,17 @@ static double *share_below(const struct flame *f)
 	return below;
 }
 
+/* Of the callee; what threads begin with is not for who else calls it, who would have more below it than it comes to. */
+static double share_of_call(const struct walk *w, const struct profile_call *c)
+{
+	const struct inclusive *by = &w->most[c->caller];
+	const struct profile_count *ran = &w->f->p->funcs[c->caller].rolled;
+	const double has = c->share * w->below[c->callee], known = weight(w->f, by->insn, by->cyc),
+	             room = (known > 0 ? known : by->hi) - weight(w->f, ran->insn, ran->cyc);
+
+	return by->hi > 0 && has > by->hi ? c->share * fmax(room, 0) / has : c->share;
+}
+
 static int descend(struct walk *w, uint32_t parent, uint32_t func, double share, bool guess, int depth)
 {
 	struct flame *f = w->f;
@@ -261,10 +274,13 @@ static int descend(struct walk *w, uint32_t parent, uint32_t func, double share,
 	w->on_path[func] = 1;
 	for (size_t i = w->first_of_caller[func]; i < w->first_of_caller[func + 1] && err == 0; i++) {
 		const struct profile_call *c = w->by_caller[i];
+		double its;
 
-		if (tells(w->f->p, c))
-			err = descend(w, self, c->callee, share * c->share, guess || c->share < whole,
-			              depth + 1);
+		if (!tells(w->f->p, c))
+			continue;
+		its = share_of_call(w, c);
+		w->left[c->callee] += share * (c->share - its);
+		err = descend(w, self, c->callee, share * its, guess || its < whole, depth + 1);
 	}
 	w->on_path[func] = 0;
 	return err;
@@ -303,6 +319,23 @@ static int from_roots(struct walk *w)
 			err = descend(w, called[f] ? w->unplaced : 0, f, 1, called[f], 0);
 	}
 	free(called);
+	return err;
+}
+
+/* Who else calls what its callers have too little for. */
+static int add_left(struct walk *w)
+{
+	int err = 0;
+
+	for (uint32_t f = 0; f < w->f->p->n_funcs && err == 0; f++) {
+		const double left = fmin(w->left[f], 1 - w->placed[f]);
+
+		if (left * w->below[f] < min_frame * w->f->total)
+			continue;
+		err = need_unplaced(w);
+		if (err == 0)
+			err = descend(w, w->unplaced, f, left, true, 0);
+	}
 	return err;
 }
 
@@ -348,6 +381,8 @@ static int of_flow(struct flame *f)
 	int err;
 
 	w.below = share_below(f);
+	w.most = inclusive_count(p);
+	w.left = mem_calloc(p->n_funcs + 1, sizeof(*w.left));
 	w.on_path = mem_calloc(p->n_funcs + 1, 1);
 	w.placed = mem_calloc(p->n_funcs + 1, sizeof(*w.placed));
 	w.first_of_caller = mem_calloc(p->n_funcs + 2, sizeof(*w.first_of_caller));
@@ -364,8 +399,12 @@ static int of_flow(struct flame *f)
 	if (err == 0)
 		err = from_roots(&w);
 	if (err == 0)
+		err = add_left(&w);
+	if (err == 0)
 		err = add_unplaced(&w);
 	free(w.below);
+	free(w.most);
+	free(w.left);
 	free(w.pieces);
 	free(w.first_piece);
 	free(w.on_path);

@@ -2,6 +2,7 @@
 /* One function's callers, or callees, with what of it belongs to each. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "correct/model/model.h"
 #include "profiler/base/mem.h"
@@ -124,70 +125,169 @@ static void parts_of_stacks(const struct profile *all, uint32_t func, bool calle
 	free(insn);
 }
 
-/*
- * Of what callee comes to with all that it calls, the share that is called by caller: by contexts; NAN where they leave more open
- * than makes no matter.  at: scratch, [n_contexts]: the caller of the call of callee that one is in, n_funcs = not known.
- */
-static double share_of_caller(const struct profile *p, uint32_t callee, uint32_t caller, uint32_t *at)
+/* What contexts tell of who called one function. */
+struct callers_told {
+	double *insn; /* [n_funcs + 1] what it ran with all that it called, by its caller; the last: nobody known */
+	double sum;   /* of those that are known; 0 where contexts leave more open than makes no matter */
+	uint32_t *at; /* [n_contexts] scratch: the caller of the call that a context is in */
+};
+
+static void tell_callers(const struct profile *p, uint32_t callee, struct callers_told *t)
 {
 	static const uint32_t no_call = UINT32_MAX;
-	double its = 0, told = 0, open = 0;
+	double open;
 
+	memset(t->insn, 0, (p->n_funcs + 1) * sizeof(*t->insn));
+	t->sum = 0;
 	for (size_t i = 0; i < p->n_contexts; i++) {
 		const struct profile_context *c = &p->contexts[i];
 		bool root = c->parent == UINT32_MAX;
 
-		at[i] = c->func == callee ? (root ? (uint32_t)p->n_funcs : p->contexts[c->parent].func)
-		        : root            ? no_call
-		                          : at[c->parent];
-		if (at[i] == no_call)
+		t->at[i] = c->func == callee ? (root ? (uint32_t)p->n_funcs : p->contexts[c->parent].func)
+		           : root            ? no_call
+		                             : t->at[c->parent];
+		if (t->at[i] == no_call)
 			continue;
-		*(at[i] == p->n_funcs ? &open : at[i] == caller ? &its : &told) += c->insn;
+		t->insn[t->at[i]] += c->insn;
+		t->sum += t->at[i] == p->n_funcs ? 0 : c->insn;
 	}
-	told += its;
-	return told > 0 && open <= model->little * (told + open) ? its / told : NAN;
+	open = t->insn[p->n_funcs];
+	if (open > model->little * (t->sum + open))
+		t->sum = 0;
 }
 
-/* All of it for one who has all of its calls; of several what paths tell, where they do. */
-static struct inclusive shared(const struct profile *p, const struct inclusive *of,
-                               const struct profile_call *call, uint32_t *at)
+static struct inclusive of_weight(const struct profile *p, double weight)
 {
 	struct inclusive c = { .raw_insn = NAN, .insn = NAN, .cyc = NAN, .lo = NAN, .hi = NAN };
 
-	if (call->share >= inclusive_whole)
-		return *of;
-	if (p->n_contexts)
-		*(inclusive_is_of_insn(p) ? &c.insn : &c.cyc) =
-		        inclusive_weight(p, of) * share_of_caller(p, call->callee, call->caller, at);
+	*(inclusive_is_of_insn(p) ? &c.insn : &c.cyc) = weight;
 	return c;
+}
+
+/* Of what the callee comes to with all that it calls, what one caller called; NAN = contexts don't tell. */
+static double weight_of_caller(const struct profile *p, const struct inclusive *of,
+                               const struct callers_told *t, uint32_t caller)
+{
+	return t->sum > 0 ? inclusive_weight(p, of) * t->insn[caller] / t->sum : NAN;
+}
+
+/*
+ * All of it for one who has all of its calls; of several what paths tell, where they do.  What threads begin with the code
+ * calls nowhere, and of what it does call it has one caller: that has no more of it than it comes to itself.
+ */
+static struct inclusive shared(const struct profile *p, const struct inclusive *all,
+                               const struct profile_call *call, const struct callers_told *t)
+{
+	const struct inclusive *of = &all[call->callee], *by = &all[call->caller];
+	const double told = weight_of_caller(p, of, t, call->caller), own = inclusive_own(p, call->caller),
+	             known = inclusive_weight(p, by) - own;
+
+	if (call->share < inclusive_whole)
+		return of_weight(p, told);
+	if (!(by->hi > 0 && inclusive_weight(p, of) > by->hi))
+		return *of;
+	if (told >= by->lo - own && told <= by->hi - own)
+		return of_weight(p, told);
+	return of_weight(p, known < 0 ? 0 : known);
+}
+
+/* What is of no caller that the code has: of those that contexts show, or of nobody known. */
+static void add_rest(const struct profile *p, const struct inclusive *of, const struct callers_told *t,
+                     const struct profile_call *const *calls, struct inclusive *by_func)
+{
+	const double whole = inclusive_weight(p, of), little = model->little * whole;
+	double left = whole, others = 0;
+	bool any = false;
+
+	for (size_t f = 0; f < p->n_funcs; f++) {
+		any |= calls[f] != NULL;
+		left -= calls[f] ? inclusive_weight(p, &by_func[f]) : 0;
+		others += calls[f] || !(t->sum > 0) ? 0 : t->insn[f];
+	}
+	for (size_t f = 0; f < p->n_funcs && others > 0 && left > little; f++)
+		if (!calls[f] && t->insn[f] > 0)
+			by_func[f] = of_weight(p, left * t->insn[f] / others);
+	if (others > 0)
+		return;
+	/* No more than it is known to is its callers'. */
+	if (!any)
+		by_func[p->n_funcs] = *of;
+	else if (left > fmax(little, whole - of->lo))
+		by_func[p->n_funcs] = of_weight(p, left);
+}
+
+/* by_func, calls: [n_funcs + 1], all 0 before. */
+static void callers_by_flow(const struct profile *p, const struct inclusive *all, uint32_t func,
+                            struct callers_told *t, struct inclusive *by_func,
+                            const struct profile_call **calls)
+{
+	tell_callers(p, func, t);
+	for (size_t i = 0; i < p->n_calls; i++) {
+		const struct profile_call *c = &p->calls[i];
+
+		if (c->callee != func || (c->share <= 0 && !c->taken))
+			continue;
+		by_func[c->caller] = shared(p, all, c, t);
+		calls[c->caller] = c;
+	}
+	add_rest(p, &all[func], t, calls, by_func);
+}
+
+/* By calls that the code has, and by contexts: what a thread begins with these alone have. */
+static bool *find_callees(const struct profile *p, uint32_t func)
+{
+	bool *is = mem_calloc(p->n_funcs + 1, sizeof(*is));
+
+	for (size_t i = 0; i < p->n_calls; i++)
+		if (p->calls[i].caller == func && (p->calls[i].share > 0 || p->calls[i].taken))
+			is[p->calls[i].callee] = true;
+	for (size_t i = 0; i < p->n_contexts; i++) {
+		const struct profile_context *c = &p->contexts[i];
+
+		if (c->parent != UINT32_MAX && p->contexts[c->parent].func == func)
+			is[c->func] = true;
+	}
+	is[func] = false;
+	return is;
+}
+
+/* To each callee its callers come as they do where these are asked for. */
+static void callees_by_flow(const struct profile *p, const struct inclusive *all, uint32_t func,
+                            struct callers_told *t, struct inclusive *by_func,
+                            const struct profile_call **calls)
+{
+	const struct profile_count *own = &p->funcs[func].rolled;
+	struct inclusive *by_caller = mem_calloc(p->n_funcs + 1, sizeof(*by_caller));
+	const struct profile_call **its = mem_calloc(p->n_funcs + 1, sizeof(const struct profile_call *));
+	bool *is = find_callees(p, func);
+
+	for (uint32_t g = 0; g < p->n_funcs; g++) {
+		if (!is[g])
+			continue;
+		memset(by_caller, 0, (p->n_funcs + 1) * sizeof(*by_caller));
+		memset(its, 0, (p->n_funcs + 1) * sizeof(*its));
+		callers_by_flow(p, all, g, t, by_caller, its);
+		by_func[g] = by_caller[func];
+		calls[g] = its[func];
+	}
+	by_func[func] = (struct inclusive){
+		.raw_insn = own->raw_insn, .insn = own->insn, .cyc = own->cyc, .lo = NAN, .hi = NAN
+	};
+	free(by_caller);
+	free(its);
+	free(is);
 }
 
 static void parts_of_flow(const struct profile *p, uint32_t func, bool callers, struct inclusive *by_func,
                           const struct profile_call **calls)
 {
-	const struct profile_count *own = &p->funcs[func].rolled;
 	struct inclusive *all = inclusive_count(p);
-	uint32_t *at = mem_calloc(p->n_contexts + 1, sizeof(*at));
-	bool told = false;
+	struct callers_told told = { .insn = mem_calloc(p->n_funcs + 1, sizeof(*told.insn)),
+		                     .at = mem_calloc(p->n_contexts + 1, sizeof(*told.at)) };
 
-	for (size_t i = 0; i < p->n_calls; i++) {
-		const struct profile_call *c = &p->calls[i];
-		uint32_t other = callers ? c->caller : c->callee;
-
-		if ((callers ? c->callee : c->caller) != func || (c->share <= 0 && !c->taken) ||
-		    (!callers && other == func))
-			continue;
-		by_func[other] = shared(p, &all[c->callee], c, at);
-		calls[other] = c;
-		told = true;
-	}
-	if (callers && !told)
-		by_func[p->n_funcs] = all[func];
-	if (!callers)
-		by_func[func] = (struct inclusive){
-			.raw_insn = own->raw_insn, .insn = own->insn, .cyc = own->cyc, .lo = NAN, .hi = NAN
-		};
-	free(at);
+	(callers ? callers_by_flow : callees_by_flow)(p, all, func, &told, by_func, calls);
+	free(told.insn);
+	free(told.at);
 	free(all);
 }
 

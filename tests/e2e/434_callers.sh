@@ -609,4 +609,27 @@ check 'which the list of files has' json '{r["module"] for r in d["children"]} <
 check 'main has no more than its own thread ran' status 0 "$SKIDPROF" report -q -i half.data --children --format json
 check 'by bounds that are near it' json \
 	'(lambda m, w: 0.3 * w < m["lo"] <= 0.5 * w <= m["hi"] < 0.7 * w)([r for r in d["children"] if r["function"] == "main"][0], [r for r in d["children"] if r["function"] == "begin"][0]["fixed"])'
+whole=$(python3 -c 'import json; print([r["fixed"] for r in json.load(open("out"))["children"] if r["function"] == "begin"][0])')
+check 'nor has it more as a caller' status 0 "$SKIDPROF" report -q -i half.data --callers begin --format json
+check 'the rest has none that is known' json \
+	"(lambda r: 0.3 < r['main'] / $whole < 0.7 and 0.3 < r['[no caller is known]'] / $whole < 0.7)({r['function']: r['fixed'] for r in d['callers']})"
+check 'nor a callee' status 0 "$SKIDPROF" report -q -i half.data --callees main --format json
+check 'that has more' json "0.3 < [r['fixed'] for r in d['callees'] if r['function'] == 'begin'][0] / $whole < 0.7"
+check 'nor a flame graph below it' status 0 "$SKIDPROF" report -q -i half.data --export folded
+check 'whose rest is apart' python3 -c '
+import sys
+main = apart = 0
+for line in open("out"):
+    stack, n = line.rsplit(" ", 1)
+    frames = stack.split(";")
+    if "begin" in frames:
+        main += int(n) * ("main" in frames)
+        apart += int(n) * ("main" not in frames)
+print("# below main", main, "apart", apart)
+sys.exit(not (main and 0.4 < main / apart < 2.5))'
+# Stacks of bursts have who called it there.
+"$SKIDPROF" record -q --burst-budget 20 --pmu clock -o threads.data ./apart || exit 1
+check 'by bursts, too, main is one of its callers' status 0 "$SKIDPROF" report -q -i threads.data --callers begin --format json
+check 'and what begins threads the other one' json \
+	'(lambda r: 0.3 < r["main"] / sum(r.values()) < 0.7 and set(r) == {"main", "start_thread"})({r["function"]: r["cycles"] for r in d["callers"]})'
 finish

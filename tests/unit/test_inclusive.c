@@ -148,6 +148,41 @@ static struct profile *with_flow(void)
 }
 
 /* eq. 20.  Paths have a tenth of leaf below few, and nine tenths below many, of whom the caller is not seen. */
+/* Threads begin with it: the code has one call of it, main's, and paths show who else calls it. */
+static void what_threads_begin_with_is_not_all_its_one_caller_s(void **state)
+{
+	struct profile *p = five();
+	struct inclusive_part *parts;
+	uint32_t root;
+	size_t n;
+
+	(void)state;
+	add_call(p, MAIN, MANY, 5, 1);
+	add_call(p, MANY, LEAF, 5, 1);
+	root = add_context(p, UINT32_MAX, MAIN, 10);
+	add_context(p, add_context(p, root, MANY, 5), LEAF, 250);
+	root = add_context(p, UINT32_MAX, FEW, 20);
+	add_context(p, add_context(p, root, MANY, 15), LEAF, 750);
+	parts = inclusive_callers(p, MANY, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(parts[0].func, MAIN);
+	assert_float_equal(parts[0].count.insn, 1030 * 0.25, 1e-6);
+	assert_int_equal(parts[1].func, FEW);
+	assert_float_equal(parts[1].count.insn, 1030 * 0.75, 1e-6);
+	assert_true(isnan(parts[1].n));
+	free(parts);
+	parts = inclusive_callees(p, FEW, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(parts[1].func, MANY);
+	assert_float_equal(parts[1].count.insn, 1030 * 0.75, 1e-6);
+	free(parts);
+	parts = inclusive_callees(p, MAIN, &n);
+	assert_int_equal(n, 2);
+	assert_float_equal(parts[1].count.insn, 1030 * 0.25, 1e-6);
+	free(parts);
+	profile_free(p);
+}
+
 static void paths_divide_what_several_call(void **state)
 {
 	struct profile *p = with_flow();
@@ -961,6 +996,7 @@ int main(void)
 		cmocka_unit_test(of_several_callers_there_are_bounds),
 		cmocka_unit_test(where_time_was_sampled_bounds_are_cycles),
 		cmocka_unit_test(a_recursion_is_for_who_began_it),
+		cmocka_unit_test(what_threads_begin_with_is_not_all_its_one_caller_s),
 		cmocka_unit_test(paths_divide_what_several_call),
 		cmocka_unit_test(noise_of_calls_is_of_what_they_ran),
 		cmocka_unit_test(what_no_path_tells_is_shared_as_it_is_called),
