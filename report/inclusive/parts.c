@@ -74,14 +74,17 @@ static void add_callees(const struct profile *p, uint32_t func, uint32_t frame, 
 	}
 }
 
-/*
- * What frames' counts must be multiplied by, of each function, to come to what it is said to have with all that it calls: that
- * may be known better by samples as they are.  [n_funcs]
- */
-static double *ratios(const struct profile *all, const struct profile *p, const double *insn)
+/* Of each function, [n_funcs]. */
+struct totals {
+	double *sum; /* of its frames, with all that they call */
+	double *whole; /* what it is said to have, which may be known better by samples as they are; 0 = as the sum */
+};
+
+static struct totals totals_of(const struct profile *all, const struct profile *p, const double *insn)
 {
-	struct inclusive *whole = inclusive_count(all);
-	double *sum = mem_calloc(p->n_funcs + 1, sizeof(*sum));
+	struct totals t = { .sum = mem_calloc(p->n_funcs + 1, sizeof(*t.sum)),
+		            .whole = mem_calloc(p->n_funcs + 1, sizeof(*t.whole)) };
+	struct inclusive *said = inclusive_count(all);
 	uint32_t *last = mem_calloc(p->n_funcs + 1, sizeof(*last)); /* frame that was added last */
 
 	for (uint32_t i = 1; i < p->n_frames; i++)
@@ -89,25 +92,61 @@ static double *ratios(const struct profile *all, const struct profile *p, const 
 		     at = p->frames[at].parent) {
 			uint32_t func = p->frames[at].func;
 
-			sum[func] += last[func] == i ? 0 : insn[i];
+			t.sum[func] += last[func] == i ? 0 : insn[i];
 			last[func] = i;
 		}
 	for (size_t f = 0; f < p->n_funcs; f++)
-		sum[f] = inclusive_is_of_insn(p) && sum[f] > 0 && whole[f].insn > 0 ? whole[f].insn / sum[f]
-		                                                                    : 1;
-	free(whole);
+		t.whole[f] = inclusive_is_of_insn(p) && t.sum[f] > 0 && said[f].insn > 0 ? said[f].insn : 0;
+	free(said);
 	free(last);
-	return sum;
+	return t;
+}
+
+/* What frames' counts must be multiplied by to come to what a function is said to have. */
+static double ratio(const struct totals *t, size_t f)
+{
+	return t->whole[f] > 0 ? t->whole[f] / t->sum[f] : 1;
+}
+
+/* Its callees' parts, and what it runs itself, come to what it has; those that others call, too, are known less well. */
+static void fit_callees(const struct profile *p, uint32_t func, const struct totals *t, const bool *shared,
+                        struct inclusive *by_func)
+{
+	double others = t->whole[func], open = 0;
+
+	for (size_t f = 0; f <= p->n_funcs; f++)
+		*(shared[f] ? &open : &others) += shared[f] ? by_func[f].insn : -by_func[f].insn;
+	for (size_t f = 0; f < p->n_funcs && others > 0 && open > 0; f++)
+		if (shared[f])
+			by_func[f].insn *= others / open;
+}
+
+/* Of a function's callers each has a part of it, and of its callees a part of theirs. */
+static void scale(const struct profile *p, uint32_t func, bool callers, const struct totals *t,
+                  struct inclusive *by_func)
+{
+	bool *shared = mem_calloc(p->n_funcs + 1, sizeof(*shared));
+
+	for (size_t f = 0; f <= p->n_funcs; f++) {
+		if (!callers && (f == func || f == p->n_funcs))
+			continue;
+		shared[f] = !callers && by_func[f].insn < inclusive_whole * t->sum[f];
+		by_func[f].insn *= ratio(t, callers ? func : f);
+	}
+	if (!callers && t->whole[func] > 0)
+		fit_callees(p, func, t, shared, by_func);
+	free(shared);
 }
 
 static void parts_of_stacks(const struct profile *all, uint32_t func, bool callers, struct inclusive *by_func)
 {
 	struct profile calls = *all, *p = &calls;
-	double *insn = inclusive_frames(all, NULL), *ratio;
+	double *insn = inclusive_frames(all, NULL);
 	uint32_t *outer = mem_calloc(p->n_funcs + 1, sizeof(*outer));
+	struct totals totals;
 
 	calls.frames = inclusive_merge_inlined(all);
-	ratio = ratios(all, p, insn);
+	totals = totals_of(all, p, insn);
 	for (uint32_t i = 1; i < p->n_frames; i++) {
 		if (inclusive_frame_is_empty(&p->frames[i]))
 			continue;
@@ -116,10 +155,9 @@ static void parts_of_stacks(const struct profile *all, uint32_t func, bool calle
 		else
 			add_callees(p, func, i, insn[i], outer, by_func);
 	}
-	/* Of a function's callers each has a part of it, and of its callees a part of theirs. */
-	for (size_t f = 0; f <= p->n_funcs; f++)
-		by_func[f].insn *= callers ? ratio[func] : f == func || f == p->n_funcs ? 1 : ratio[f];
-	free(ratio);
+	scale(p, func, callers, &totals, by_func);
+	free(totals.sum);
+	free(totals.whole);
 	free(calls.frames);
 	free(outer);
 	free(insn);
