@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/tidy.h"
 
 static bool is_special(const char *path)
 {
@@ -32,7 +33,7 @@ static int write_to(const char *path, const char *name, int (*put)(const void *a
 int draft_write(const char *path, int (*put)(const void *arg, FILE *f), const void *arg)
 {
 	char *draft;
-	int err;
+	int err, tidy;
 
 	if (strcmp(path, "-") == 0) {
 		err = put(arg, stdout);
@@ -42,11 +43,13 @@ int draft_write(const char *path, int (*put)(const void *arg, FILE *f), const vo
 		return write_to(path, path, put, arg);
 	if (asprintf(&draft, "%s.part", path) < 0)
 		return sp_fail(SP_ENOMEM, "out of memory for a name");
+	tidy = tidy_path(draft);
 	err = write_to(draft, path, put, arg);
 	if (err == 0 && rename(draft, path) < 0)
 		err = sp_fail_errno("%s", path);
 	if (err < 0)
 		remove(draft);
+	tidy_path_done(tidy);
 	free(draft);
 	return err;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/tidy.h"
 
 /* Since perf 4.9 a folder that holds the file as "elf"; before, a link to the file itself. */
 static const char *const layouts[] = { "%s/.build-id/%02x/%s/elf", "%s/.build-id/%02x/%s" };
@@ -98,7 +99,7 @@ static int copy_bytes(int from, int to, const char *path)
 static int copy_file(int fd, const char *path)
 {
 	char *part = NULL;
-	int out, err;
+	int out, err, tidy;
 
 	if (asprintf(&part, "%s.XXXXXX", path) < 0)
 		return sp_fail(SP_ENOMEM, "out of memory");
@@ -108,6 +109,7 @@ static int copy_file(int fd, const char *path)
 		free(part);
 		return err;
 	}
+	tidy = tidy_path(part);
 	fchmod(out, 0644);
 	err = copy_bytes(fd, out, path);
 	if (close(out) < 0 && err == 0)
@@ -116,6 +118,7 @@ static int copy_file(int fd, const char *path)
 		err = sp_fail_errno("%s", path);
 	if (err < 0)
 		unlink(part);
+	tidy_path_done(tidy);
 	free(part);
 	return err;
 }

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profiler/base/tidy.h"
+
 enum { MAX_FILE_BYTES = 1 << 16 };
 
 /* All that a prediction depends on, as the head of its file. */
@@ -135,7 +137,7 @@ void cache_put(const struct tool *t, const struct tool_block *b, double cyc)
 	char path[PATH_MAX], beside[PATH_MAX + 16], *text = cache_text(t, b, cyc);
 	bool written;
 	FILE *f;
-	int fd;
+	int fd, tidy;
 
 	if (!text || strlen(text) >= MAX_FILE_BYTES || !path_of(t, b, true, path)) {
 		free(text);
@@ -143,6 +145,7 @@ void cache_put(const struct tool *t, const struct tool_block *b, double cyc)
 	}
 	snprintf(beside, sizeof(beside), "%s.XXXXXX", path);
 	fd = mkstemp(beside);
+	tidy = fd < 0 ? -1 : tidy_path(beside);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f && fd >= 0)
 		close(fd);
@@ -151,5 +154,6 @@ void cache_put(const struct tool *t, const struct tool_block *b, double cyc)
 		written = false;
 	if (fd >= 0 && (!written || rename(beside, path) < 0))
 		unlink(beside);
+	tidy_path_done(tidy);
 	free(text);
 }

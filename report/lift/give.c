@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/tidy.h"
 
 /* Lines gathered into a stream that grows. */
 static void put_lines(const struct descr_words *lines, FILE *f)
@@ -110,6 +111,10 @@ static int write_file(const char *path, const void *bytes, size_t n)
 	return ok ? 0 : sp_fail_errno("%s", path);
 }
 
+/* In the folder. */
+enum { N_NAMES = 3 };
+static const char *const files[N_NAMES] = { "block.s", "block.o", "block.bin" };
+
 static int make_dir(struct give *g)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -122,6 +127,13 @@ static int make_dir(struct give *g)
 
 		g->dir[0] = '\0';
 		return err;
+	}
+	g->tidy[N_NAMES] = tidy_path(g->dir);
+	for (size_t i = 0; i < N_NAMES; i++) {
+		char path[80];
+
+		snprintf(path, sizeof(path), "%s/%s", g->dir, files[i]);
+		g->tidy[i] = tidy_path(path);
 	}
 	return 0;
 }
@@ -188,15 +200,16 @@ int give_block(const struct descr *d, const struct tool_block *b, struct give *g
 
 void give_fini(struct give *g)
 {
-	static const char *const names[] = { "block.s", "block.o", "block.bin" };
 	char path[80];
 
-	for (size_t i = 0; *g->dir && i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", g->dir, names[i]);
+	for (size_t i = 0; *g->dir && i < N_NAMES; i++) {
+		snprintf(path, sizeof(path), "%s/%s", g->dir, files[i]);
 		unlink(path);
 	}
 	if (*g->dir)
 		rmdir(g->dir);
+	for (size_t i = 0; *g->dir && i <= N_NAMES; i++)
+		tidy_path_done(g->tidy[i]);
 	free(g->hex);
 	*g = (struct give){ 0 };
 }

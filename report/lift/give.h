@@ -13,6 +13,7 @@ struct give {
 	const char *cpu; /* for {cpu} */
 	char *hex;       /* for {hex}; NULL = none */
 	char dir[64];    /* temporary folder; "" = none */
+	int tidy[4];     /* it, and what may be in it: tidy_path() */
 	char file[80];   /* in it, for {file} */
 };
 

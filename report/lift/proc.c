@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "profiler/base/err.h"
+#include "profiler/base/tidy.h"
 #include "profiler/base/vec.h"
 
 extern char **environ;
@@ -210,8 +211,11 @@ int proc_run(char *const *argv, const char *input, struct proc_result *r)
 		if (theirs[i] >= 0)
 			close(theirs[i]);
 	if (err == 0) {
+		int tidy = tidy_group(pid);
+
 		err = converse(&t);
 		r->status = reap(pid, err != 0);
+		tidy_group_done(tidy);
 		if (err >= 0) {
 			r->out = take_text(&t.text[END_OUT]);
 			r->err = take_text(&t.text[END_ERR]);

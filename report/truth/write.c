@@ -12,6 +12,7 @@
 #include "profiler/base/err.h"
 #include "profiler/base/log.h"
 #include "profiler/base/mem.h"
+#include "profiler/base/tidy.h"
 #include "report/truth/emit.h"
 
 struct emit {
@@ -260,7 +261,7 @@ int truth_emit(const char *path, const struct truth *t, struct module *const *mo
 {
 	struct emit e = { .t = t, .named = mem_calloc(t->n_objects + 1, sizeof(*e.named)) };
 	char *tmp = NULL;
-	int err;
+	int err, tidy;
 
 	/* Devices and pipes can't be renamed over: "-o /dev/stdout" is meant as it stands. */
 	struct stat st;
@@ -274,6 +275,7 @@ int truth_emit(const char *path, const struct truth *t, struct module *const *mo
 	}
 	if (err < 0)
 		goto out;
+	tidy = special ? -1 : tidy_path(tmp);
 	put_header(&e);
 	err = put_objects(&e, modules);
 	if (!special)
@@ -281,6 +283,7 @@ int truth_emit(const char *path, const struct truth *t, struct module *const *mo
 	else if (fclose(e.f) != 0 && err == 0)
 		err = sp_fail_errno("%s: the exact counts could not be written; choose another place with -o",
 		                    path);
+	tidy_path_done(tidy);
 out:
 	texts_fini(&e.files);
 	texts_fini(&e.funcs);
