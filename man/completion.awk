@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The writers of completion.sh, from its lines.  A kind is "{file}" and the like, words, or "" for what can't be completed.
+# The writers of completion.sh, from its lines.  A kind is "{file}" and the like, words, or "" for what can't be completed; "," before
+# it is a list of such, with commas between.
 BEGIN { FS = "\t" }
 $1 == "words" {
 	n = split($2, w, / +/)
@@ -12,6 +13,7 @@ $1 == "option" {
 	owner[i] = $2; short[i] = $3 == "-" ? "" : $3; name[i] = $4; argument[i] = $5 == "-" ? "" : $5; text[i] = $6
 	known[$2, $4]; any[$4]
 	kind[i] = argument[i] ? kind_of($2, $4, $5) : ""
+	if (argument[i] == "LIST" && kind[i]) kind[i] = "," kind[i]
 }
 END { check(); if (shell == "bash") bash(); else if (shell == "zsh") zsh(); else if (shell == "fish") fish(); else exit 2 }
 
@@ -67,12 +69,17 @@ function bash(    i, c)
 	}
 }
 
+# Words of those that may be a file as well; "" of others.
+function words_or_file(kind) { return sub(/ *{file}$/, "", kind) ? kind : "" }
+
 function zsh_action(kind)
 {
+	if (kind == ",{event}") return "_skidprof_events"
+	if (sub(/^,/, "", kind)) return "{_sequence compadd - " kind "}"
+	if (words_or_file(kind)) return "{compadd " words_or_file(kind) "; _files}"
 	if (kind == "{file}") return "_files"
 	if (kind == "{folder}") return "_files -/"
 	if (kind == "{process}") return "_pids"
-	if (kind == "{event}") return "_skidprof_events"
 	if (kind == "{core}") return "_skidprof_cores"
 	if (kind == "{command}") return "_skidprof_commands"
 	return kind ? "(" kind ")" : " "
@@ -113,7 +120,9 @@ function zsh(    i, c, k)
 function fish_words(kind)
 {
 	if (kind == "{process}") return "(__fish_complete_pids)"
-	if (kind == "{event}") return "help (__skidprof_events)"
+	if (kind == ",{event}") return "help (__fish_complete_list , __skidprof_events)"
+	if (sub(/^,/, "", kind)) { gsub(/ /, "\\n", kind); return "(__fish_complete_list , \"printf '" kind "\\n'\")" }
+	if (words_or_file(kind)) return words_or_file(kind) " (__fish_complete_path (commandline -ct))"
 	if (kind == "{core}") return cores "(__fish_complete_suffix .core)"
 	if (kind == "{folder}") return "(__fish_complete_directories (commandline -ct))"
 	if (kind == "{command}") return names

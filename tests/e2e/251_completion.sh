@@ -79,6 +79,11 @@ for shell in bash zsh fish; do
 	check "$shell: words of an option" offers "$shell" 'skidprof report --format ' text json csv
 	check "$shell: one that is begun" offers "$shell" 'skidprof record --pmu s' sim
 	check "$shell: a short option's" offers "$shell" 'skidprof record -j ' any any_call
+	check "$shell: lists of words" offers "$shell" 'skidprof record -j cond,any_c' '(cond,)?any_call'
+	check "$shell: lists of events" offers "$shell" 'skidprof record -e cycles,instr' '(cycles,)?instructions'
+	check "$shell: words of numbers" offers "$shell" 'skidprof record --bursts ' auto
+	check "$shell: words or files" offers "$shell" 'skidprof lift --tool ' llvm-mca one.data
+	check "$shell: which are" offers "$shell" 'skidprof lift --tool ./o' '(./)?one.data'
 	check "$shell: cores" offers "$shell" 'skidprof record --core ' zen5 skylake two.core
 	check "$shell: files" offers "$shell" 'skidprof report -i ' one.data
 	check "$shell: files of a command" offers "$shell" 'skidprof diff ' one.data

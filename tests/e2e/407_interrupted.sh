@@ -5,7 +5,7 @@ set -u
 . "$TOP/tests/e2e/lib400.sh"
 cd "$SCRATCH" || exit 1
 # Shells keep signals of the terminal from what they start in the background.
-interruptible=(env --default-signal=INT,TERM TMPDIR=tmp XDG_CACHE_HOME="$PWD/cache")
+interruptible=(env "--default-signal=INT,TERM" TMPDIR=tmp XDG_CACHE_HOME="$PWD/cache")
 "${interruptible[@]}" true 2>/dev/null || { echo 'skip: env without --default-signal' && exit 77; }
 mkdir tmp cache
 record_two || exit 1
